@@ -1,0 +1,54 @@
+"""The command line: parse, call one function, print."""
+
+import sys
+from collections.abc import Sequence
+
+import click
+import typer
+
+from stackctl import __version__, console
+from stackctl.errors import ExitCode, StackctlError
+
+app = typer.Typer(
+    name="stackctl",
+    no_args_is_help=True,
+    add_completion=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        console.say(f"stackctl {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version and end."
+    ),
+) -> None:
+    """From bare disks to a validated stack, from one description of a site."""
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the command line and end the process with the right code; no traceback reaches a user."""
+    try:
+        status = app(args=argv, standalone_mode=False)
+        code = int(status) if isinstance(status, int) else int(ExitCode.DONE)
+    except StackctlError as failure:
+        console.error(str(failure))
+        code = failure.code
+    except click.ClickException as failure:
+        failure.show()
+        code = ExitCode.USAGE
+    except (KeyboardInterrupt, click.Abort):
+        console.error("interrupted; run the same command again to go on")
+        code = ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        sys.stderr.close()
+        code = ExitCode.DONE
+    sys.exit(code)

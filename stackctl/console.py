@@ -1,0 +1,89 @@
+"""The only printer: data to stdout, narration to stderr, nested progress with times."""
+
+import json
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from stackctl.units import format_seconds
+
+out = Console(highlight=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+_depth = 0
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on stdout."""
+    sys.stdout.write(json.dumps(value, indent=2, default=str) + "\n")
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str | None = None) -> None:
+    """A table on stdout; every cell is shown by ``str`` and is never read as markup."""
+    table = Table(title=title, box=None, pad_edge=False, title_justify="left", header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(escape(str(cell)) for cell in row))
+    out.print(table, soft_wrap=False)
+
+
+def say(text: str, *, style: str | None = None) -> None:
+    """A line of data for people, on stdout."""
+    out.print(escape(text), style=style)
+
+
+def note(text: str, *, style: str | None = None) -> None:
+    """A line of narration on stderr, indented under the step that is under way."""
+    err.print("  " * _depth + escape(text), style=style)
+
+
+def warn(text: str) -> None:
+    """A warning on stderr."""
+    note(f"warning: {text}", style="yellow")
+
+
+def error(text: str) -> None:
+    """An error on stderr."""
+    err.print(f"error: {escape(text)}", style="red")
+
+
+@contextmanager
+def step(title: str) -> Iterator[None]:
+    """A named step of long work: its title when it begins, its time when it ends; steps nest."""
+    global _depth
+    note(f"▸ {title}", style="bold" if _depth == 0 else None)
+    began = time.monotonic()
+    _depth += 1
+    ended = "failed"
+    try:
+        yield
+        ended = "done"
+    except KeyboardInterrupt:
+        ended = "interrupted"
+        raise
+    finally:
+        _depth -= 1
+        style = "green" if ended == "done" else "red"
+        mark = "✓" if ended == "done" else "✗"
+        note(f"{mark} {title}: {ended} in {format_seconds(time.monotonic() - began)}", style=style)
+
+
+def confirm(question: str) -> bool:
+    """Ask on the terminal; False where nobody is there to answer."""
+    if not sys.stdin.isatty():
+        return False
+    return err.input(f"{escape(question)} [y/N] ").strip().lower() in {"y", "yes"}
+
+
+def print_mapping(values: Mapping[str, object]) -> None:
+    """Aligned ``name  value`` lines on stdout."""
+    width = max((len(name) for name in values), default=0)
+    for name, value in values.items():
+        say(f"{name:<{width}}  {value}")

@@ -1,0 +1,1 @@
+"""The search app: URLs are queued, fetched, cached, indexed and found."""

@@ -1,0 +1,1 @@
+"""The code that runs on a server: standard library only, shipped as Ansible module_utils."""

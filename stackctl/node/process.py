@@ -1,0 +1,113 @@
+"""The only launcher of processes on a server, and its recording twin."""
+
+import os
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a process ended, with what it said as text."""
+
+    argv: tuple[str, ...]
+    returncode: int
+    stdout: str = ""
+    stderr: str = ""
+
+
+class ProcessError(Exception):
+    """A process ended with a code that its caller does not accept, or could not start."""
+
+    def __init__(self, result: Result) -> None:
+        said = (result.stderr or result.stdout).strip()
+        tail = "\n".join(said.splitlines()[-20:])
+        super().__init__(f"{' '.join(result.argv)} ended with {result.returncode}: {tail or 'no output'}")
+        self.result = result
+
+
+class Runner(Protocol):
+    """What runs a process to its end."""
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        check: bool = True,
+        input: str | None = None,  # noqa: A002
+        env: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+    ) -> Result: ...
+
+
+class SystemRunner:
+    """Runs processes for real, in the C locale, so that what they say can be read by programs."""
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        check: bool = True,
+        input: str | None = None,  # noqa: A002
+        env: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+    ) -> Result:
+        """Run ``argv`` to its end; ``env`` is added to this process's own.
+
+        A program that is missing ends with 127, one that takes longer than ``timeout`` seconds is killed and
+        ends with 124, as a shell would say. Raises ProcessError on any code but 0 when ``check``.
+        """
+        words = tuple(argv)
+        try:
+            done = subprocess.run(
+                words,
+                input=input,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                env={**os.environ, "LC_ALL": "C.UTF-8", **(env or {})},
+                stdin=None if input is not None else subprocess.DEVNULL,
+                timeout=timeout,
+                check=False,
+            )
+            result = Result(words, done.returncode, done.stdout, done.stderr)
+        except FileNotFoundError:
+            result = Result(words, 127, stderr=f"{words[0]}: not found")
+        except subprocess.TimeoutExpired:
+            result = Result(words, 124, stderr=f"{words[0]} did not end within {timeout:g} s")
+        if check and result.returncode:
+            raise ProcessError(result)
+        return result
+
+
+@dataclass
+class RecordingRunner:
+    """The twin for tests and dry runs: keeps what it was asked, answers what it was given.
+
+    ``answer`` turns an argv into a Result; without one, everything succeeds with no output.
+    """
+
+    answer: Callable[[tuple[str, ...]], Result] | None = None
+    calls: list[tuple[str, ...]] = field(default_factory=list)
+    inputs: list[str | None] = field(default_factory=list)
+    environments: list[Mapping[str, str]] = field(default_factory=list)
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        check: bool = True,
+        input: str | None = None,  # noqa: A002
+        env: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+    ) -> Result:
+        """Record ``argv``, ``input`` and ``env``, then answer."""
+        words = tuple(argv)
+        self.calls.append(words)
+        self.inputs.append(input)
+        self.environments.append(dict(env or {}))
+        result = self.answer(words) if self.answer else Result(words, 0)
+        if check and result.returncode:
+            raise ProcessError(result)
+        return result

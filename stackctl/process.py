@@ -9,6 +9,9 @@ from typing import IO, Protocol
 
 from stackctl.errors import StackctlError
 
+PIPE = subprocess.PIPE
+"""For ``spawn``: the caller reads what the process writes."""
+
 
 @dataclass(frozen=True)
 class Result:
@@ -134,10 +137,12 @@ def spawn(
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     new_session: bool = False,
+    pass_fds: Sequence[int] = (),
 ) -> subprocess.Popen[bytes]:
     """Start a process that runs beside this one; the caller owns it and ends it.
 
     ``new_session`` detaches it from this terminal, so that Ctrl-C does not reach it.
+    ``pass_fds`` are descriptors that stay open in it (a lock that must live as long as it does).
     Raises StackctlError when the program is missing.
     """
     words = _words(argv)
@@ -150,6 +155,7 @@ def spawn(
             env={**os.environ, **env} if env else None,
             cwd=cwd,
             start_new_session=new_session,
+            pass_fds=pass_fds,
         )
     except FileNotFoundError:
         raise StackctlError(

@@ -1,0 +1,1 @@
+"""Checks that ship with the tool: testinfra suites, one a role, run over SSH against the inventory."""

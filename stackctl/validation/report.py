@@ -1,0 +1,36 @@
+"""A report for people: the table, and what is wrong in plain words."""
+
+from stackctl import console
+from stackctl.units import format_seconds
+from stackctl.validation.results import Check, Outcome, Report
+
+
+def show(report: Report) -> None:
+    """Print the table on stdout, then every fault, then the counts."""
+    console.print_table(
+        ("host", "role", "check", "result", "time"),
+        [
+            (check.host, check.role, check.title, _result(check), format_seconds(check.seconds))
+            for check in report.checks
+        ],
+    )
+    for check in report.faults:
+        console.say(f"\n{check.host} {check.role}: {check.title}: failed", style="red")
+        console.say("\n".join(f"  {line}" for line in check.detail.splitlines()))
+    for host, why in report.unreachable.items():
+        console.say(f"\n{host}: not checked", style="red")
+        console.say(f"  {why}")
+    console.say(f"\n{summary(report)}")
+
+
+def summary(report: Report) -> str:
+    """The counts in one line."""
+    words = [f"{len(report.checks)} checks"]
+    words += [f"{report.count(outcome)} {outcome}" for outcome in Outcome if report.count(outcome)]
+    if report.unreachable:
+        words.append(f"not checked: {', '.join(report.unreachable)}")
+    return f"{words[0]}: {', '.join(words[1:])}" if words[1:] else words[0]
+
+
+def _result(check: Check) -> str:
+    return f"{check.outcome}: {check.detail}" if check.outcome is Outcome.NOT_SHOWN else str(check.outcome)

@@ -14,8 +14,13 @@ def data(*parts: str) -> Path:
 
     In a checkout they are the top-level folders, in an installed wheel they lie inside the package.
     """
-    root = _CHECKOUT if (_CHECKOUT / "pyproject.toml").is_file() else _PACKAGE / "data"
+    root = _CHECKOUT if in_checkout() else _PACKAGE / "data"
     return root.joinpath(*parts)
+
+
+def in_checkout() -> bool:
+    """Whether this package runs from a checkout of the project, not from an installed wheel."""
+    return (_CHECKOUT / "pyproject.toml").is_file() and (_CHECKOUT / "playbooks").is_dir()
 
 
 def package() -> Path:

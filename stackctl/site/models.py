@@ -1,35 +1,48 @@
 """The frozen value objects of a site; their JSON Schema is what editors read and `explain` shows."""
 
-import ipaddress
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PlainSerializer,
-    WithJsonSchema,
-    model_validator,
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from stackctl.site.values import (
+    URL_PATTERN,
+    USER_PATTERN,
+    Address,
+    ListenAddress,
+    MountPoint,
+    Name,
+    Port,
+    Role,
+    Size,
+    Spelled,
+    Text,
+    WrongValueError,
 )
+from stackctl.units import GIB, KIB, MIB, format_size, parse_size
 
-from stackctl.units import GIB, KIB, format_size, parse_size
-
-Size = Annotated[
-    int,
-    BeforeValidator(parse_size),
-    PlainSerializer(format_size, when_used="json"),
-    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string"}], "examples": ["64 KiB"]}),
+__all__ = [
+    "DiskMatch",
+    "DiskSelector",
+    "Host",
+    "LabDisks",
+    "LabMachine",
+    "Layout",
+    "Listener",
+    "Mirrors",
+    "Model",
+    "Name",
+    "QueueListener",
+    "Raid",
+    "Role",
+    "Services",
+    "Site",
+    "Size",
+    "Volume",
+    "json_schema",
 ]
-"""Bytes; written as a number or as ``64 KiB``, ``500 GB``."""
 
-_NAME = r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"
-Name = Annotated[str, Field(pattern=_NAME, max_length=63)]
-"""A name fit for a host, a volume or a DNS label."""
-
-Role = Literal["database", "queue", "cache", "search"]
-
+_SMALLEST_XFS = 300 * MIB
 _BOUND = re.compile(r"\s*(>=|<=|>|<|==|=)?\s*(.+)")
 _PERCENT = re.compile(r"(\d{1,3})\s*%")
 
@@ -43,21 +56,23 @@ class Model(BaseModel):
 class DiskMatch(Model):
     """What a disk must be like; every given word must hold."""
 
-    serial: tuple[str, ...] = ()
+    serial: tuple[Text, ...] = ()
     """Serial numbers, any of which."""
-    model: str | None = None
+    model: Text | None = None
     """A part of the model's name, without regard to case."""
-    transport: str | None = None
+    transport: Text | None = None
     """`sata`, `sas`, `nvme`, `usb`, `virtio` …, as lsblk prints it."""
-    rotational: bool | None = None
+    rotational: Annotated[bool, Field(strict=True)] | None = None
     """True for spinning disks."""
-    size: str | None = None
+    size: Spelled | None = None
     """A size with an optional operator: `>= 500 GB`, `< 2 TB`, `480 GB`."""
 
     @model_validator(mode="after")
     def _size_reads(self) -> "DiskMatch":
-        if self.size is not None:
+        try:
             self.size_bound()
+        except ValueError as failure:
+            raise WrongValueError(str(failure), "size") from None
         return self
 
     def size_bound(self) -> tuple[str, int] | None:
@@ -74,7 +89,7 @@ class DiskMatch(Model):
 class DiskSelector(DiskMatch):
     """Which disks a layout takes; an exclusion beats a selection."""
 
-    count: int = Field(ge=1)
+    count: int = Field(ge=1, le=256, strict=True)
     """How many disks; exactly so many must match."""
     exclude: DiskMatch | None = None
     """Disks that are never taken."""
@@ -91,34 +106,42 @@ class Raid(Model):
     @model_validator(mode="after")
     def _chunk_is_a_power_of_two(self) -> "Raid":
         if self.chunk < 4 * KIB or self.chunk & (self.chunk - 1):
-            raise ValueError(f"chunk: {format_size(self.chunk)} is not a power of two of at least 4 KiB")
+            raise WrongValueError(f"{format_size(self.chunk)} is not a power of two of at least 4 KiB", "chunk")
         return self
 
 
 class Volume(Model):
     """A logical volume with a file system on it."""
 
-    size: str | int
+    size: Spelled
     """Bytes (`200 GiB`), a share of the volume group (`50%`), or `rest`."""
-    mount: str = Field(pattern=r"^/[^\s]*$")
+    mount: MountPoint
     """Where it is mounted."""
 
     @model_validator(mode="after")
     def _size_reads(self) -> "Volume":
-        self.parsed_size()
+        try:
+            kind, number = self.parsed_size()
+        except ValueError as failure:
+            raise WrongValueError(str(failure), "size") from None
+        if kind == "bytes" and number < _SMALLEST_XFS:
+            raise WrongValueError(f"{self.size} is too small for XFS, which wants 300 MiB at least", "size")
         return self
 
     def parsed_size(self) -> tuple[Literal["bytes", "percent", "rest"], int]:
         """The kind of the size, and its number: bytes, percent, or 0 for the rest."""
-        text = str(self.size).strip()
+        text = self.size.strip()
         if text == "rest":
             return "rest", 0
         if match := _PERCENT.fullmatch(text):
             percent = int(match.group(1))
             if not 1 <= percent <= 100:
-                raise ValueError(f"size: {text} is not between 1% and 100%")
+                raise ValueError(f"{text} is not between 1% and 100%")
             return "percent", percent
-        return "bytes", parse_size(self.size)
+        try:
+            return "bytes", parse_size(text)
+        except ValueError:
+            raise ValueError(f"{text!r} is neither a size (200 GiB), a share (50%) nor `rest`") from None
 
 
 class Layout(Model):
@@ -134,43 +157,56 @@ class Layout(Model):
     @model_validator(mode="after")
     def _volumes_fit_together(self) -> "Layout":
         if self.raid.level == 10 and (self.disks.count < 4 or self.disks.count % 2):
-            raise ValueError(f"disks.count: RAID10 needs an even number of disks, at least 4, not {self.disks.count}")
+            raise WrongValueError(
+                f"RAID10 needs an even number of disks, at least 4, not {self.disks.count}", "disks", "count"
+            )
         sizes = {name: volume.parsed_size() for name, volume in self.volumes.items()}
-        if sum(1 for kind, _ in sizes.values() if kind == "rest") > 1:
-            raise ValueError("volumes: only one volume can take the rest")
+        rest = [name for name, (kind, _) in sizes.items() if kind == "rest"]
+        if len(rest) > 1:
+            raise WrongValueError("only one volume can take the rest", "volumes", rest[1], "size")
         percent = sum(number for kind, number in sizes.values() if kind == "percent")
         if percent > 100:
-            raise ValueError(f"volumes: the shares add up to {percent} %")
-        mounts = [volume.mount for volume in self.volumes.values()]
-        if twice := {mount for mount in mounts if mounts.count(mount) > 1}:
-            raise ValueError(f"volumes: more than one is mounted at {', '.join(sorted(twice))}")
+            raise WrongValueError(f"the shares add up to {percent}%", "volumes")
+        if percent == 100 and len(sizes) > sum(1 for kind, _ in sizes.values() if kind == "percent"):
+            raise WrongValueError("the shares add up to 100% and leave nothing for the other volumes", "volumes")
+        mounted: dict[str, str] = {}
+        for name, volume in self.volumes.items():
+            if other := mounted.get(volume.mount):
+                raise WrongValueError(f"{volume.mount} is where {other} is mounted", "volumes", name, "mount")
+            mounted[volume.mount] = name
         return self
 
 
 class LabDisks(Model):
     """The blank data disks of a lab machine."""
 
-    count: int = Field(default=4, ge=0, le=24)
+    count: int = Field(default=4, ge=0, le=24, strict=True)
+    """How many."""
     size: Size = 4 * GIB
+    """The size of each."""
 
 
 class LabMachine(Model):
     """A virtual server that stands in for a real one; `stackctl lab up` makes it."""
 
-    memory: Size = 3 * GIB
-    cpus: int = Field(default=2, ge=1, le=64)
-    system_disk: Size = 8 * GIB
+    memory: Annotated[Size, Field(ge=256 * MIB)] = 3 * GIB
+    """Its memory."""
+    cpus: int = Field(default=2, ge=1, le=64, strict=True)
+    """Its processors."""
+    system_disk: Annotated[Size, Field(ge=2 * GIB)] = 8 * GIB
+    """The disk that the system is on."""
     disks: LabDisks = LabDisks()
+    """Its blank data disks."""
 
 
 class Host(Model):
     """One server."""
 
-    address: str | None = None
+    address: Address | None = None
     """Name or address to reach it by; a lab machine needs none."""
-    port: int = Field(default=22, ge=1, le=65535)
+    port: Port = 22
     """The SSH port."""
-    user: str = "root"
+    user: str = Field(default="root", pattern=USER_PATTERN, max_length=32)
     """The SSH user; anyone but root becomes root by sudo."""
     layout: str | None = None
     """The name of a layout in `layouts`; without one, disks are left alone."""
@@ -182,35 +218,37 @@ class Host(Model):
     @model_validator(mode="after")
     def _reachable(self) -> "Host":
         if self.address is None and self.lab is None:
-            raise ValueError("address: a host needs an address, unless it is a lab machine (`lab: {}`)")
+            raise WrongValueError("a host needs an address, unless it is a lab machine (`lab: {}`)", "address")
+        if twice := [role for role in self.roles if self.roles.count(role) > 1]:
+            raise WrongValueError(f"{twice[0]} is given twice", "roles")
         return self
 
 
 class Listener(Model):
     """Where a service listens."""
 
-    listen: str = "127.0.0.1"
+    listen: ListenAddress = "127.0.0.1"
     """The address; loopback unless the site says otherwise."""
-    port: int = Field(ge=1, le=65535)
-
-    @model_validator(mode="after")
-    def _is_an_address(self) -> "Listener":
-        ipaddress.ip_address(self.listen)
-        return self
+    port: Port
+    """The port."""
 
 
 class QueueListener(Listener):
     """gearmand; its HTTP protocol stays on loopback."""
 
-    http_port: int = Field(default=4780, ge=1, le=65535)
+    http_port: Port = 4780
+    """The port of the HTTP protocol."""
 
 
 class Services(Model):
     """Where the stack's services listen."""
 
     database: Listener = Listener(port=3306)
+    """The database engine, its MySQL protocol."""
     queue: QueueListener = QueueListener(port=4730)
+    """gearmand."""
     cache: Listener = Listener(port=11211)
+    """memcached."""
     search: Listener = Listener(port=9306)
     """Sphinx searchd, its MySQL protocol."""
     web: Listener = Listener(listen="0.0.0.0", port=80)  # noqa: S104
@@ -220,25 +258,29 @@ class Services(Model):
 class Mirrors(Model):
     """Where packages come from; unset words are taken from the controller's own configuration."""
 
-    apt: str | None = Field(default=None, pattern=r"^(https?|file)://")
+    apt: str | None = Field(default=None, pattern=URL_PATTERN)
     """The Debian archive."""
-    apt_security: str | None = Field(default=None, pattern=r"^(https?|file)://")
+    apt_security: str | None = Field(default=None, pattern=URL_PATTERN)
     """The Debian security archive."""
-    ca: str | None = None
-    """A file on the controller with an extra certificate authority."""
+    ca: Text | None = None
+    """A file on the controller with an extra certificate authority; relative to the site's folder."""
 
 
 class Site(Model):
     """A site: its servers, what is on their disks, what they run."""
 
-    plugin: Literal["stackctl"] = "stackctl"
+    plugin: Literal["stackctl"]
     """Makes this file an Ansible inventory source."""
     site: Name
     """The site's name; run records and lab machines carry it."""
     hosts: dict[Name, Host] = Field(min_length=1)
+    """The servers by name."""
     layouts: dict[Name, Layout] = {}
+    """Disk layouts by name; hosts name the one that they carry."""
     services: Services = Services()
+    """Where the services listen."""
     mirrors: Mirrors = Mirrors()
+    """Where packages come from."""
 
     def layout_of(self, host: str) -> Layout | None:
         """The layout of the named host, or None where its disks are left alone."""

@@ -1,0 +1,160 @@
+"""From a folder or a file to a Site: read, validated and cross-checked, every problem told at once."""
+
+import copy
+import shutil
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from stackctl import paths
+from stackctl.errors import InputError
+from stackctl.site import checks
+from stackctl.site.document import Document, KeyPath, Problem, read, shown
+from stackctl.site.messages import place_of, problems_of
+from stackctl.site.models import Site
+
+FILE_NAMES = ("stack.yml", "stack.yaml")
+"""What the file of a site is called; Ansible's inventory plugin goes by the name."""
+
+
+@dataclass(frozen=True)
+class OpenSite:
+    """A valid site and where it was read from; ``warnings`` are doubts that do not stop the work."""
+
+    site: Site
+    file: Path
+    directory: Path
+    warnings: tuple[Problem, ...] = ()
+
+
+class SiteError(InputError):
+    """The file of a site is wrong; ``problems`` holds everything that is."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        count = "1 error" if len(self.problems) == 1 else f"{len(self.problems)} errors"
+        lines = "\n".join(str(problem) for problem in self.problems)
+        super().__init__(f"the site cannot be used, {count}:\n{lines}")
+
+
+def open_site(inventory: Path | None) -> OpenSite:
+    """The site in a folder or a file; without one ``./stack.yml``, else the lab that ships.
+
+    Raises InputError when there is none, SiteError with all that is wrong in it.
+    """
+    return open_file(site_file(inventory))
+
+
+def open_file(file: Path) -> OpenSite:
+    """The site in exactly this file. Raises SiteError with all that is wrong in it."""
+    document = read(file)
+    if document.value is None:
+        raise SiteError(document.problems)
+    site, problems, warnings = _validate(document)
+    if site is None or problems:
+        raise SiteError(_in_order(problems))
+    return OpenSite(site, file, file.parent, tuple(_in_order(warnings)))
+
+
+def site_file(inventory: Path | None) -> Path:
+    """The absolute path of the file that ``inventory`` means. Raises InputError when there is none."""
+    if inventory is None:
+        return _in_folder(Path.cwd()) or _lab()
+    given = inventory.expanduser().absolute()
+    if given.is_dir():
+        found = _in_folder(given)
+        if found is None:
+            raise InputError(
+                f"the folder {shown(given)} holds no stack.yml", hint=f"stackctl init {shown(given)} writes one"
+            )
+        return found
+    if not given.exists():
+        raise InputError(f"there is no site at {shown(given)}", hint=f"stackctl init {inventory} writes one")
+    if given.name not in FILE_NAMES:
+        raise InputError(
+            f"{shown(given)} is not called stack.yml, which is how Ansible knows the file of a site",
+            hint="give the folder, or rename the file",
+        )
+    return given
+
+
+def _in_folder(folder: Path) -> Path | None:
+    return next((folder / name for name in FILE_NAMES if (folder / name).is_file()), None)
+
+
+def _lab() -> Path:
+    """The lab's site: in a checkout the one that ships, else the operator's own copy of it."""
+    shipped = paths.data("inventories", "lab")
+    if paths.in_checkout():
+        return shipped / "stack.yml"
+    own = paths.state() / "lab-site"
+    if not own.exists():
+        with tempfile.TemporaryDirectory(dir=own.parent) as scratch:
+            fresh = Path(scratch) / "lab"
+            shutil.copytree(shipped, fresh)
+            fresh.rename(own)
+    return own / "stack.yml"
+
+
+def _validate(document: Document) -> tuple[Site | None, list[Problem], list[Problem]]:
+    """The site, what is wrong and what is doubtful; a wrong part does not hide what is wrong elsewhere.
+
+    What the validator refuses is taken out and the rest is validated again, until a site is left (or nothing is).
+    """
+    problems = list(document.problems)
+    value: dict[str, Any] = document.value
+    taken: set[KeyPath] = set()
+    site = None
+    while site is None:
+        try:
+            site = Site.model_validate(value)
+        except ValidationError as failure:
+            errors = failure.errors(include_url=False)
+            fresh = [error for error in errors if not taken or _stands_alone(error, taken)]
+            problems += problems_of(fresh, document)
+            places = {place_of(error) for error in errors}
+            smaller = {"plugin": "stackctl", "site": "unnamed", **_without(value, places)}
+            if smaller == value:
+                return None, problems, []
+            value = smaller
+            taken |= places
+    found = checks.check(site, document, whole=not problems)
+    return site, problems + found.errors, found.warnings
+
+
+def _stands_alone(error: ErrorDetails, taken: set[KeyPath]) -> bool:
+    """Whether an error is none that taking something out has made."""
+    return error["type"] == "value_error" and place_of(error) not in taken
+
+
+def _without(value: Any, places: Iterable[KeyPath]) -> Any:
+    """A copy of ``value`` without what stands at ``places``; a place that is missing takes its parent along."""
+    value = copy.deepcopy(value)
+    for place in sorted(places, key=_list_items_last_first, reverse=True):
+        _take_out(value, place)
+    return value
+
+
+def _list_items_last_first(place: KeyPath) -> tuple[tuple[int, str], ...]:
+    return tuple((part, "") if isinstance(part, int) else (0, part) for part in place)
+
+
+def _take_out(value: Any, place: KeyPath) -> None:
+    """Delete what stands at ``place``, or the deepest part of the way there."""
+    holder, found = None, value
+    for depth, part in enumerate(place):
+        inside = isinstance(found, dict) and part in found
+        if not inside and not (isinstance(found, list) and isinstance(part, int) and part < len(found)):
+            break
+        holder, key, found = found, place[depth], found[part]
+    if holder is not None:
+        del holder[key]
+
+
+def _in_order(problems: Sequence[Problem]) -> list[Problem]:
+    return sorted(dict.fromkeys(problems), key=lambda problem: problem.line)

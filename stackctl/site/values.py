@@ -1,0 +1,103 @@
+"""The words a site is written in: sizes, names, addresses, ports, mount points, roles."""
+
+import ipaddress
+import posixpath
+import re
+from typing import Annotated, Literal, get_args
+
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
+
+from stackctl.units import format_size, parse_size
+
+
+class WrongValueError(ValueError):
+    """What is wrong with a value, and at which key below the value that is being checked."""
+
+    def __init__(self, message: str, *at: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.at = at
+
+
+def _size(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise WrongValueError(f"{value!r} is not a size; write it like 64 KiB, 500 GB or 4096")
+    return parse_size(value)
+
+
+def _address(value: str) -> str:
+    try:
+        return str(ipaddress.ip_address(value))
+    except ValueError:
+        pass
+    if not _HOST_NAME.fullmatch(value) or re.fullmatch(r"[\d.]+", value):
+        raise WrongValueError(
+            f"{value!r} is neither an IP address nor a host name (a port or a user has its own key)"
+        )
+    return value
+
+
+def _listen(value: str) -> str:
+    try:
+        return str(ipaddress.ip_address(value))
+    except ValueError:
+        raise WrongValueError(f"{value!r} is not an IP address, such as 127.0.0.1 or ::1") from None
+
+
+def _mount(value: str) -> str:
+    if not value.startswith("/") or posixpath.normpath(value) != value or re.search(r"[\s\0]", value):
+        raise WrongValueError(f"{value!r} is not a plain absolute path, such as /srv/database")
+    if value in _SYSTEM_FOLDERS or value.startswith(_KERNEL_FOLDERS):
+        raise WrongValueError(f"a volume at {value} would hide the system's own files")
+    return value
+
+
+def _text(value: object) -> object:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+_HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)(\.(?!-)[A-Za-z0-9-]{1,63}(?<!-))*\.?")
+_SYSTEM_FOLDERS = frozenset(
+    f"/{name}"
+    for name in ("", "bin", "boot", "dev", "etc", "lib", "lib64", "proc", "root", "run", "sbin", "sys", "usr", "var")
+)
+_KERNEL_FOLDERS = ("/dev/", "/proc/", "/run/", "/sys/")
+
+NAME_PATTERN = r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"
+USER_PATTERN = r"^[A-Za-z_][A-Za-z0-9_.-]*$"
+URL_PATTERN = r"^(https?|file)://[^\s]+$"
+PATTERN_WORDS = {
+    NAME_PATTERN: "is not a name of lower-case letters, digits and inner dashes",
+    USER_PATTERN: "is not the name of a user",
+    URL_PATTERN: "is not an address that begins with http://, https:// or file://",
+}
+"""What a value that misses a pattern is told."""
+
+Size = Annotated[
+    int,
+    BeforeValidator(_size),
+    PlainSerializer(format_size, when_used="json"),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string"}], "examples": ["64 KiB"]}),
+]
+"""Bytes; written as a number or as ``64 KiB``, ``500 GB``."""
+
+Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=63)]
+"""A name fit for a host, a volume or a DNS label."""
+
+Port = Annotated[int, Field(ge=1, le=65535, strict=True)]
+Text = Annotated[str, Field(min_length=1)]
+
+Role = Literal["database", "queue", "cache", "search"]
+ROLES: tuple[Role, ...] = get_args(Role)
+
+Address = Annotated[str, AfterValidator(_address)]
+"""An IP address or a host name."""
+
+ListenAddress = Annotated[str, AfterValidator(_listen)]
+"""An IP address of this host, or one that stands for all."""
+
+MountPoint = Annotated[str, AfterValidator(_mount)]
+"""An absolute path that hides nothing of the system."""
+
+Spelled = Annotated[str, BeforeValidator(_text), WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string"}]})]
+"""Text that may be written as a bare number: ``4096``, ``200 GiB``, ``50%``."""

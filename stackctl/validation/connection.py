@@ -54,6 +54,13 @@ class _Launched(BaseBackend):
 class SshConnection(_Launched, SshBackend):
     """testinfra's SSH backend: one kept connection, strict host keys."""
 
+    def run_ssh(self, command: str) -> CommandResult:
+        line, arguments = self._build_ssh_command(command)
+        result = self.run_local(" ".join(line), *arguments)
+        if result.rc == 255:
+            raise UnreachableError(f"{self.hostname}: {_SSH}: {_last_line(result.stderr)}", hint=_HINTS[_SSH])
+        return result
+
     def feed(self, command: str, stdin: str) -> Result:
         """Run a command on the server with ``stdin`` as its standard input."""
         line, arguments = self._build_ssh_command(self.get_command(command))

@@ -7,6 +7,12 @@ from stackctl.errors import InputError
 from stackctl.validation.results import Check, Outcome, Report
 
 
+def writable(file: Path) -> None:
+    """Refuse, before the work, a file that could not be written after it: InputError."""
+    if not file.parent.is_dir() or file.is_dir():
+        raise InputError(f"--junit {file}: {'is a folder' if file.is_dir() else f'there is no folder {file.parent}'}")
+
+
 def write(report: Report, file: Path) -> None:
     """Write the report; InputError when the file cannot be written."""
     document = ElementTree.ElementTree(render(report))

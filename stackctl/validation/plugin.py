@@ -69,8 +69,8 @@ class Reporter:
         course.seconds += report.duration
         failure = call.excinfo.value if call.excinfo else None
         if failure is not None:
-            if isinstance(failure.__cause__, UnreachableError):
-                self.emit("unreachable", why=str(failure.__cause__))
+            if isinstance(failure, UnreachableError):
+                self.emit("unreachable", why=str(failure))
                 item.session.shouldstop = "unreachable"
                 return report
             course.detail = in_plain_words(failure, setup=report.when == "setup")

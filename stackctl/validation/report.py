@@ -1,6 +1,7 @@
 """A report for people: the table, and what is wrong in plain words."""
 
 from stackctl import console
+from stackctl.errors import FaultError, StackctlError
 from stackctl.units import format_seconds
 from stackctl.validation.results import Check, Outcome, Report
 
@@ -8,7 +9,7 @@ from stackctl.validation.results import Check, Outcome, Report
 def show(report: Report) -> None:
     """Print the table on stdout, then every fault, then the counts."""
     console.print_table(
-        ("host", "role", "check", "result", "time"),
+        ("HOST", "ROLE", "CHECK", "RESULT", "TIME"),
         [
             (check.host, check.role, check.title, _result(check), format_seconds(check.seconds))
             for check in report.checks
@@ -21,6 +22,14 @@ def show(report: Report) -> None:
         console.say(f"\n{host}: not checked", style="red")
         console.say(f"  {why}")
     console.say(f"\n{summary(report)}")
+
+
+def conclude(report: Report) -> None:
+    """Nothing where all is well; StackctlError when a host could not be checked, FaultError when a check failed."""
+    if report.unreachable:
+        raise StackctlError(f"not every host could be checked: {', '.join(report.unreachable)}")
+    if report.faults:
+        raise FaultError(f"{len(report.faults)} of {len(report.checks)} checks found a fault")
 
 
 def summary(report: Report) -> str:

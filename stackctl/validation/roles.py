@@ -1,0 +1,79 @@
+"""The suites by name: which servers each is for, and what a look at a server has to take in for it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackctl import paths
+from stackctl.errors import InputError
+from stackctl.validation.inventory import Target
+
+
+@dataclass(frozen=True)
+class Suite:
+    """One suite. ``group`` is the inventory group it is for, None for every server.
+
+    ``units`` have to run now and after a reboot; ``paths`` name variables that hold paths to look at.
+    """
+
+    name: str
+    group: str | None
+    units: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+
+    def is_for(self, target: Target) -> bool:
+        """Whether the server is to be checked by this suite."""
+        return self.group is None or self.group in target.groups
+
+    @property
+    def file(self) -> Path:
+        """The suite's module."""
+        return paths.package() / "validation" / "suites" / f"test_{self.name}.py"
+
+
+SUITES = {
+    suite.name: suite
+    for suite in (
+        Suite("storage", "storage"),
+        Suite("database", "database", ("mariadb.service",), ("database_data_directory",)),
+        Suite("queue", "queue", ("gearman-job-server.service",)),
+        Suite("cache", "cache", ("memcached.service",)),
+        Suite(
+            "search",
+            "search",
+            (
+                "sphinxsearch.service",
+                "stacksearch-fetch.service",
+                "stacksearch-document.service",
+                "stacksearch-search.service",
+                "stacksearch-sweeper.service",
+                "stacksearch-web.service",
+                "apache2.service",
+            ),
+            ("search_index_directory",),
+        ),
+        Suite("listeners", None),
+        Suite("reboot", None),
+    )
+}
+"""In the order in which they run: what the others stand on comes first."""
+
+
+def chosen(names: Iterable[str]) -> tuple[Suite, ...]:
+    """The named suites, all without names; InputError on a name that no suite has."""
+    wanted = tuple(names)
+    if unknown := [name for name in wanted if name not in SUITES]:
+        raise InputError(
+            f"there is no suite for the role {', '.join(unknown)}", hint=f"the suites are {', '.join(SUITES)}"
+        )
+    return tuple(suite for suite in SUITES.values() if not wanted or suite.name in wanted)
+
+
+def units_of(names: Iterable[str]) -> list[str]:
+    """The units that the named suites look at."""
+    return list(dict.fromkeys(unit for name in names for unit in SUITES[name].units))
+
+
+def paths_of(target: Target, names: Iterable[str]) -> list[str]:
+    """The paths on the server that the named suites look at."""
+    return [str(target[variable]) for name in names for variable in SUITES[name].paths]

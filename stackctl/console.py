@@ -3,19 +3,22 @@
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, Group
+from rich.live import Live
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from stackctl.units import format_seconds
 
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
+_PIPE_WIDTH = 100_000
 _depth = 0
 
 
@@ -25,13 +28,17 @@ def print_json(value: Any) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str | None = None) -> None:
-    """A table on stdout; every cell is shown by ``str`` and is never read as markup."""
+    """A table on stdout; every cell is shown by ``str`` and is never read as markup.
+
+    It folds to a terminal's width; in a pipe every row is one line.
+    """
     table = Table(title=title, box=None, pad_edge=False, title_justify="left", header_style="bold")
-    for column in columns:
-        table.add_column(column, overflow="fold")
+    for number, column in enumerate(columns):
+        table.add_column(column, overflow="fold", no_wrap=number == 0)
     for row in rows:
         table.add_row(*(escape(str(cell)) for cell in row))
-    out.print(table, soft_wrap=False)
+    wide = out if out.is_terminal else Console(highlight=False, width=_PIPE_WIDTH)
+    wide.print(table, soft_wrap=False)
 
 
 def say(text: str, *, style: str | None = None) -> None:
@@ -73,6 +80,23 @@ def step(title: str) -> Iterator[None]:
         style = "green" if ended == "done" else "red"
         mark = "✓" if ended == "done" else "✗"
         note(f"{mark} {title}: {ended} in {format_seconds(time.monotonic() - began)}", style=style)
+
+
+@contextmanager
+def foot(lines: Callable[[], Sequence[str]]) -> Iterator[None]:
+    """Keep ``lines()`` at the foot of the terminal, drawn anew twice a second, while narration scrolls above.
+
+    They are gone at the end. Where stderr is no terminal, nothing is drawn.
+    """
+    if not err.is_terminal:
+        yield
+        return
+
+    def drawn() -> Group:
+        return Group(*(Text(line, style="dim", no_wrap=True, overflow="ellipsis") for line in lines()))
+
+    with Live(get_renderable=drawn, console=err, refresh_per_second=2, transient=True, redirect_stdout=False):
+        yield
 
 
 def confirm(question: str) -> bool:

@@ -2,8 +2,8 @@
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 
-import click
 import typer
 
 from stackctl import __version__, console
@@ -34,6 +34,10 @@ def _root(
     """From bare disks to a validated stack, from one description of a site."""
 
 
+# typer carries a click of its own, or uses the one that is installed; this is its error either way.
+_UsageError: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line and end the process with the right code; no traceback reaches a user."""
     try:
@@ -42,13 +46,24 @@ def main(argv: Sequence[str] | None = None) -> None:
     except StackctlError as failure:
         console.error(str(failure))
         code = failure.code
-    except click.ClickException as failure:
+    except _UsageError as failure:
         failure.show()
         code = ExitCode.USAGE
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         console.error("interrupted; run the same command again to go on")
         code = ExitCode.INTERRUPTED
     except BrokenPipeError:
         sys.stderr.close()
         code = ExitCode.DONE
     sys.exit(code)
+
+
+# The commands, in the order and under the headings that --help shows.
+from stackctl.cli import check, doctor, explain, init  # noqa: E402
+
+_SITE, _WORK, _LAB = "The site", "The work", "The lab"
+app.command(rich_help_panel=_SITE)(init.init)
+app.command(rich_help_panel=_SITE)(check.check)
+app.command(rich_help_panel=_SITE)(explain.explain)
+app.command(rich_help_panel=_SITE)(explain.schema)
+app.command(rich_help_panel=_SITE)(doctor.doctor)

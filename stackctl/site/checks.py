@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
+from pathlib import Path
 
 from stackctl.site.document import Document, KeyPath, Problem
 from stackctl.site.listeners import LISTENERS, NEEDS, Listening, clash, is_loopback, is_wildcard, listening_on
@@ -146,7 +147,7 @@ def _one_address_each(site: Site, document: Document) -> Found:
 
 def _authority(site: Site, document: Document) -> Found:
     if site.mirrors.ca is not None:
-        file = document.file.parent / site.mirrors.ca
+        file = document.file.parent / Path(site.mirrors.ca).expanduser()
         if not file.is_file():
             yield ("mirrors", "ca"), f"there is no file {site.mirrors.ca}"
 

@@ -84,6 +84,7 @@ class Document:
     value: Any = None
     marks: dict[KeyPath, Mark] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    is_empty: bool = False
 
     def line(self, path: KeyPath) -> int:
         """The line of a key, or of the nearest one above it that the file has."""
@@ -101,15 +102,19 @@ class Document:
         return Problem(self.file, self.line(path), path, message)
 
 
-def read(file: Path) -> Document:
-    """Read a YAML file whose top is a mapping. Never raises: what is wrong stands in ``problems``."""
+def read(file: Path, *, tags: frozenset[str] = frozenset()) -> Document:
+    """Read a YAML file whose top is a mapping. Never raises: what is wrong stands in ``problems``.
+
+    Values with one of ``tags`` (``!vault``) are taken as the text they are; other tags are problems.
+    """
     document = Document(file)
     try:
         text = _text(file)
         root = _compose(text)
         if root is None:
+            document.is_empty = True
             raise _UnreadableError(1, "the file is empty")
-        document.value = _Builder(document).build(root)
+        document.value = _Builder(document, tags).build(root)
         if not isinstance(document.value, Mapping):
             raise _UnreadableError(1, f"the file must hold `key: value` lines, not {kind_of(document.value)}")
     except _UnreadableError as failure:
@@ -188,7 +193,8 @@ def _in_plain_words(failure: yaml.MarkedYAMLError) -> str:
 class _Builder:
     """Turns nodes into plain values; keys are text as spelled, dates stay text, aliases are followed."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, tags: frozenset[str]) -> None:
+        self._text_tags = tags | {"tag:yaml.org,2002:timestamp"}
         self._document = document
         self._scalars = yaml.constructor.SafeConstructor()
         self._open: set[int] = set()
@@ -226,7 +232,7 @@ class _Builder:
             self._open.discard(id(node))
 
     def _scalar(self, node: yaml.Node, path: KeyPath) -> Any:
-        if node.tag == "tag:yaml.org,2002:timestamp":
+        if node.tag in self._text_tags:
             return node.value
         try:
             return self._scalars.construct_object(node)

@@ -1,7 +1,7 @@
 """From a folder or a file to a Site: read, validated and cross-checked, every problem told at once."""
 
+import contextlib
 import copy
-import shutil
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,12 +14,11 @@ from pydantic_core import ErrorDetails
 from stackctl import paths
 from stackctl.errors import InputError
 from stackctl.site import checks
+from stackctl.site.create import create
 from stackctl.site.document import Document, KeyPath, Problem, read, shown
 from stackctl.site.messages import place_of, problems_of
 from stackctl.site.models import Site
-
-FILE_NAMES = ("stack.yml", "stack.yaml")
-"""What the file of a site is called; Ansible's inventory plugin goes by the name."""
+from stackctl.site.values import FILE_NAMES
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,15 @@ def open_file(file: Path) -> OpenSite:
     site, problems, warnings = _validate(document)
     if site is None or problems:
         raise SiteError(_in_order(problems))
-    return OpenSite(site, file, file.parent, tuple(_in_order(warnings)))
+    return OpenSite(_anchored(site, file.parent), file, file.parent, tuple(_in_order(warnings)))
+
+
+def _anchored(site: Site, directory: Path) -> Site:
+    """The site with the paths in it made absolute; they are written relative to its folder."""
+    if site.mirrors.ca is None:
+        return site
+    ca = str(directory / Path(site.mirrors.ca).expanduser())
+    return site.model_copy(update={"mirrors": site.mirrors.model_copy(update={"ca": ca})})
 
 
 def site_file(inventory: Path | None) -> Path:
@@ -89,15 +96,14 @@ def _in_folder(folder: Path) -> Path | None:
 
 def _lab() -> Path:
     """The lab's site: in a checkout the one that ships, else the operator's own copy of it."""
-    shipped = paths.data("inventories", "lab")
     if paths.in_checkout():
-        return shipped / "stack.yml"
+        return paths.data("inventories", "lab", "stack.yml")
     own = paths.state() / "lab-site"
     if not own.exists():
         with tempfile.TemporaryDirectory(dir=own.parent) as scratch:
-            fresh = Path(scratch) / "lab"
-            shutil.copytree(shipped, fresh)
-            fresh.rename(own)
+            fresh = create(Path(scratch) / "lab", "lab").parent
+            with contextlib.suppress(FileExistsError):
+                fresh.rename(own)
     return own / "stack.yml"
 
 

@@ -22,16 +22,13 @@ class Source:
     components: tuple[str, ...]
 
 
-def mirrors_of(wanted: Mirrors, directory: Path, apt: Path = Path("/etc/apt")) -> dict[str, str | None]:
-    """``apt``, ``apt_security`` and ``ca``; None where neither the site nor the controller says.
-
-    ``directory`` is what a relative ``ca`` starts from, ``apt`` the controller's configuration.
-    """
+def mirrors_of(wanted: Mirrors, apt: Path = Path("/etc/apt")) -> dict[str, str | None]:
+    """``apt``, ``apt_security`` and ``ca``; None where neither the site nor the controller's ``apt`` folder says."""
     found: dict[str, str | None] = {"apt": wanted.apt, "apt_security": wanted.apt_security}
     if None in found.values():
         own = controller_mirrors(apt)
         found = {key: value or own[key] for key, value in found.items()}
-    return {**found, "ca": None if wanted.ca is None else str(directory / Path(wanted.ca).expanduser())}
+    return {**found, "ca": wanted.ca}
 
 
 def controller_mirrors(apt: Path = Path("/etc/apt")) -> dict[str, str | None]:

@@ -1,7 +1,7 @@
 """The frozen value objects of a site; their JSON Schema is what editors read and `explain` shows."""
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -9,14 +9,15 @@ from stackctl.site.values import (
     URL_PATTERN,
     USER_PATTERN,
     Address,
+    DiskSize,
     ListenAddress,
     MountPoint,
     Name,
     Port,
     Role,
     Size,
-    Spelled,
     Text,
+    VolumeSize,
     WrongValueError,
 )
 from stackctl.units import GIB, KIB, MIB, format_size, parse_size
@@ -39,7 +40,6 @@ __all__ = [
     "Site",
     "Size",
     "Volume",
-    "json_schema",
 ]
 
 _SMALLEST_XFS = 300 * MIB
@@ -64,7 +64,7 @@ class DiskMatch(Model):
     """`sata`, `sas`, `nvme`, `usb`, `virtio` …, as lsblk prints it."""
     rotational: Annotated[bool, Field(strict=True)] | None = None
     """True for spinning disks."""
-    size: Spelled | None = None
+    size: DiskSize | None = None
     """A size with an optional operator: `>= 500 GB`, `< 2 TB`, `480 GB`."""
 
     @model_validator(mode="after")
@@ -113,7 +113,7 @@ class Raid(Model):
 class Volume(Model):
     """A logical volume with a file system on it."""
 
-    size: Spelled
+    size: VolumeSize
     """Bytes (`200 GiB`), a share of the volume group (`50%`), or `rest`."""
     mount: MountPoint
     """Where it is mounted."""
@@ -233,25 +233,57 @@ class Listener(Model):
     """The port."""
 
 
+class DatabaseListener(Listener):
+    """The database engine, its MySQL protocol."""
+
+    port: Port = 3306
+    """The port."""
+
+
 class QueueListener(Listener):
     """gearmand; its HTTP protocol stays on loopback."""
 
+    port: Port = 4730
+    """The port."""
     http_port: Port = 4780
     """The port of the HTTP protocol."""
+
+
+class CacheListener(Listener):
+    """memcached."""
+
+    port: Port = 11211
+    """The port."""
+
+
+class SearchListener(Listener):
+    """Sphinx searchd, its MySQL protocol."""
+
+    port: Port = 9306
+    """The port."""
+
+
+class WebListener(Listener):
+    """The search app's page and API."""
+
+    listen: ListenAddress = "0.0.0.0"  # noqa: S104
+    """The address; all of the host's unless the site says otherwise."""
+    port: Port = 80
+    """The port."""
 
 
 class Services(Model):
     """Where the stack's services listen."""
 
-    database: Listener = Listener(port=3306)
+    database: DatabaseListener = DatabaseListener()
     """The database engine, its MySQL protocol."""
-    queue: QueueListener = QueueListener(port=4730)
-    """gearmand."""
-    cache: Listener = Listener(port=11211)
+    queue: QueueListener = QueueListener()
+    """gearmand; its HTTP protocol stays on loopback."""
+    cache: CacheListener = CacheListener()
     """memcached."""
-    search: Listener = Listener(port=9306)
+    search: SearchListener = SearchListener()
     """Sphinx searchd, its MySQL protocol."""
-    web: Listener = Listener(listen="0.0.0.0", port=80)  # noqa: S104
+    web: WebListener = WebListener()
     """The search app's page and API."""
 
 
@@ -290,8 +322,3 @@ class Site(Model):
     def hosts_with(self, role: Role) -> tuple[str, ...]:
         """Names of the hosts that carry the role, in the order of the file."""
         return tuple(name for name, host in self.hosts.items() if role in host.roles)
-
-
-def json_schema() -> dict[str, Any]:
-    """The JSON Schema (2020-12) of stack.yml."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Site.model_json_schema()}

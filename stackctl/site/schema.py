@@ -1,4 +1,4 @@
-"""The models as a tree of keys: what stands at a key path, and which keys could."""
+"""The models as a tree of keys: what stands at a key path, which keys could, and the JSON Schema for editors."""
 
 import types
 from collections.abc import Sequence
@@ -51,3 +51,28 @@ def known_keys(path: Sequence[str | int]) -> tuple[str, ...]:
     """The keys that the mapping at a key path may have; none where the operator chooses the names."""
     annotation = annotation_at(path)
     return tuple(annotation.model_fields) if is_model(annotation) else ()
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema (2020-12) of stack.yml; one line a description, unknown names refused everywhere."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "stack.yml",
+        **_tidy(Site.model_json_schema()),
+    }
+
+
+def _tidy(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_tidy(part) for part in value]
+    if not isinstance(value, dict):
+        return value
+    tidy = {
+        key: " ".join(part.split()) if key == "description" and isinstance(part, str) else _tidy(part)
+        for key, part in value.items()
+        if key != "title" or not isinstance(part, str)
+    }
+    if "patternProperties" in tidy:
+        tidy.pop("propertyNames", None)
+        tidy["additionalProperties"] = False
+    return tidy

@@ -9,6 +9,9 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, Wi
 
 from stackctl.units import format_size, parse_size
 
+FILE_NAMES = ("stack.yml", "stack.yaml")
+"""What the file of a site is called; Ansible's inventory plugin goes by the name."""
+
 
 class WrongValueError(ValueError):
     """What is wrong with a value, and at which key below the value that is being checked."""
@@ -73,31 +76,57 @@ PATTERN_WORDS = {
 }
 """What a value that misses a pattern is told."""
 
+_NUMBER_OR_TEXT = [{"type": "integer", "minimum": 0}, {"type": "string"}]
+
 Size = Annotated[
     int,
     BeforeValidator(_size),
     PlainSerializer(format_size, when_used="json"),
-    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string"}], "examples": ["64 KiB"]}),
+    WithJsonSchema({"anyOf": _NUMBER_OR_TEXT, "format": "size", "examples": ["64 KiB"]}),
 ]
 """Bytes; written as a number or as ``64 KiB``, ``500 GB``."""
 
-Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=63)]
+DiskSize = Annotated[
+    str,
+    BeforeValidator(_text),
+    WithJsonSchema({"anyOf": _NUMBER_OR_TEXT, "format": "disk-size", "examples": [">= 500 GB"]}),
+]
+"""A size with an operator, as written."""
+
+VolumeSize = Annotated[
+    str,
+    BeforeValidator(_text),
+    WithJsonSchema({"anyOf": _NUMBER_OR_TEXT, "format": "volume-size", "examples": ["200 GiB", "50%", "rest"]}),
+]
+"""A size, a share or the rest, as written."""
+
+Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=63, json_schema_extra={"format": "name"})]
 """A name fit for a host, a volume or a DNS label."""
 
-Port = Annotated[int, Field(ge=1, le=65535, strict=True)]
+Port = Annotated[int, Field(ge=1, le=65535, strict=True, json_schema_extra={"format": "port"})]
+
 Text = Annotated[str, Field(min_length=1)]
+
+Address = Annotated[str, AfterValidator(_address), Field(json_schema_extra={"format": "address"})]
+"""An IP address or a host name."""
+
+ListenAddress = Annotated[str, AfterValidator(_listen), Field(json_schema_extra={"format": "listen-address"})]
+"""An IP address of this host, or one that stands for all."""
+
+MountPoint = Annotated[str, AfterValidator(_mount), Field(json_schema_extra={"format": "mount-point"})]
+"""An absolute path that hides nothing of the system."""
+
+FORMAT_WORDS = {
+    "size": "size (`64 KiB`, `500 GB`, `4096`)",
+    "disk-size": "size, with an operator or without (`>= 500 GB`)",
+    "volume-size": "size (`200 GiB`), share (`50%`) or `rest`",
+    "name": "name (`a-z`, `0-9`, `-`)",
+    "port": "port",
+    "address": "IP address or host name",
+    "listen-address": "IP address",
+    "mount-point": "absolute path",
+}
+"""The value types in plain words."""
 
 Role = Literal["database", "queue", "cache", "search"]
 ROLES: tuple[Role, ...] = get_args(Role)
-
-Address = Annotated[str, AfterValidator(_address)]
-"""An IP address or a host name."""
-
-ListenAddress = Annotated[str, AfterValidator(_listen)]
-"""An IP address of this host, or one that stands for all."""
-
-MountPoint = Annotated[str, AfterValidator(_mount)]
-"""An absolute path that hides nothing of the system."""
-
-Spelled = Annotated[str, BeforeValidator(_text), WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string"}]})]
-"""Text that may be written as a bare number: ``4096``, ``200 GiB``, ``50%``."""

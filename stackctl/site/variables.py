@@ -28,7 +28,7 @@ def site_variables(opened: OpenSite) -> dict[str, Any]:
         "stackctl_site": opened.site.site,
         "stackctl_site_file": str(opened.file),
         "stackctl_site_directory": str(opened.directory),
-        "stackctl_mirrors": mirrors_of(opened.site.mirrors, opened.directory),
+        "stackctl_mirrors": mirrors_of(opened.site.mirrors),
         "database_listen": services.database.listen,
         "database_port": services.database.port,
         "queue_listen": services.queue.listen,

@@ -12,7 +12,8 @@ from ansible.plugins.inventory import BaseInventoryPlugin
 
 try:
     from stackctl.errors import StackctlError
-    from stackctl.site.load import FILE_NAMES, open_file
+    from stackctl.site.load import open_file
+    from stackctl.site.values import FILE_NAMES
     from stackctl.site.variables import groups, own_variables, site_variables
 
     MISSING = None

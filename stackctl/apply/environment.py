@@ -18,7 +18,7 @@ CONNECT_TIMEOUT = 30
 """Seconds until a server that does not answer counts as unreachable."""
 
 
-def playbook(name: str) -> Path:
+def shipped_playbook(name: str) -> Path:
     """The path of a playbook that ships, such as ``site.yml``."""
     return paths.data("playbooks", name)
 

@@ -44,7 +44,7 @@ class TaskBegan:
 class TaskEnded:
     """A host has ended a task after ``seconds``; ``result`` is what the module said, without hidden values.
 
-    ``ignored`` marks a failure that the playbook allows.
+    ``ignored`` marks a failure that the playbook allows; ``text`` is what Ansible printed about the task.
     """
 
     at: float
@@ -54,6 +54,7 @@ class TaskEnded:
     seconds: float
     ignored: bool = False
     result: Mapping[str, Any] = field(default_factory=dict)
+    text: str = ""
 
     @property
     def bad(self) -> bool:
@@ -132,6 +133,7 @@ class EventReader:
             seconds=float(data.get("duration") or 0.0),
             ignored=bool(data.get("ignore_errors")),
             result=data.get("res") or {},
+            text=str(raw.get("stdout", "")).replace("\r", "").strip(),
         )
 
 

@@ -155,6 +155,11 @@ class Recorder:
         """Keep which process works for this run."""
         self._change(worker=worker)
 
+    def fail(self, errors: Sequence[str]) -> None:
+        """Keep what went wrong; the run goes on to its end."""
+        if errors:
+            self._change(errors=(*self.run.errors, *errors))
+
     def finish(self, status: Status, errors: Sequence[str] = ()) -> Run:
         """End the record."""
         self._tasks.close()

@@ -1,0 +1,43 @@
+"""Asks ssh itself why a server cannot be reached, where Ansible's words do not tell."""
+
+import re
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from stackctl.apply.environment import CONNECT_TIMEOUT, ssh_arguments
+from stackctl.apply.events import TaskEnded
+from stackctl.errors import StackctlError
+from stackctl.process import Runner, SystemRunner
+
+_VAGUE = re.compile(
+    r"SSH password was requested|unrecognized or mismatching host key|Broken pipe|EOF on stream[^\n]*\s*$",
+    re.IGNORECASE,
+)
+
+
+def is_vague(event: TaskEnded) -> bool:
+    """True for a server that was not reached for a reason that could be several."""
+    return event.outcome == "unreachable" and bool(_VAGUE.search(str(event.result.get("msg", ""))))
+
+
+def ssh_argv(variables: Mapping[str, Any]) -> list[str]:
+    """The command that logs in to a host and does nothing, from its Ansible variables; no kept connection is used."""
+    argv = ["ssh", *shlex.split(" ".join(ssh_arguments()))]
+    argv += ["-o", "ControlMaster=no", "-o", "ControlPath=none", "-o", f"ConnectTimeout={CONNECT_TIMEOUT}"]
+    argv += shlex.split(str(variables.get("ansible_ssh_common_args") or ""))
+    if key := variables.get("ansible_ssh_private_key_file"):
+        argv += ["-i", str(key)]
+    argv += ["-p", str(variables.get("ansible_port") or 22)]
+    if user := variables.get("ansible_user"):
+        argv += ["-l", str(user)]
+    return [*argv, str(variables["ansible_host"]), "true"]
+
+
+def reason(variables: Mapping[str, Any], runner: Runner | None = None) -> str:
+    """What ssh says when it logs in to the host of these variables; empty when it gets in after all."""
+    try:
+        result = (runner or SystemRunner()).run(ssh_argv(variables), check=False, timeout=CONNECT_TIMEOUT + 10)
+    except StackctlError as failure:
+        return failure.message
+    return result.stderr if result.returncode else ""

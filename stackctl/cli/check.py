@@ -42,4 +42,7 @@ def check(inventory: Inventory = None, json: Json = False) -> None:
     )
     for warning in warnings:
         console.warn(str(warning))
-    console.note(f"{shown(opened.file)} is right" + (f", with {len(warnings)} warnings" if warnings else ""))
+    doubtful = (
+        "" if not warnings else ", with 1 warning" if len(warnings) == 1 else f", with {len(warnings)} warnings"
+    )
+    console.note(f"{shown(opened.file)} is right{doubtful}")

@@ -70,7 +70,7 @@ def _doubts(opened: OpenSite, file: Path, owner: str) -> Iterator[Problem]:
             key = _KEY_OF.get(name)
             where = f"set {key} in {opened.file.name} instead" if key else "it follows from the site"
             yield document.problem((name,), f"hides what {opened.file.name} says; {where}")
-        elif (role := _role_of(name)) and name not in _variables_of(role):
+        elif (role := _role_of(name)) and (known_here := _variables_of(role)) and name not in known_here:
             yield document.problem((name,), f"the role {role} has no such variable; {_guess(name, role)}")
 
 

@@ -1,5 +1,8 @@
 """What a server reports when it cannot do what was asked: written for the operator's eyes."""
 
+_EXITS = {"input": 2, "refused": 3}
+"""Sorts of failure that end the command with a code of their own."""
+
 
 class NodeError(Exception):
     """What is wrong with which value; ``hint`` says how to mend it, ``kind`` names the sort for programs."""
@@ -10,7 +13,11 @@ class NodeError(Exception):
         self.kind = kind
         self.hint = hint
 
-    def to_result(self) -> dict[str, str]:
+    def to_result(self) -> dict[str, str | int]:
         """The keyword arguments of an Ansible module's ``fail_json``."""
-        result = {"msg": self.message, "kind": self.kind}
-        return {**result, "hint": self.hint} if self.hint else result
+        result: dict[str, str | int] = {"msg": self.message, "stackctl_kind": self.kind}
+        if self.hint:
+            result["stackctl_hint"] = self.hint
+        if self.kind in _EXITS:
+            result["stackctl_exit"] = _EXITS[self.kind]
+        return result

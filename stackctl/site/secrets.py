@@ -103,8 +103,8 @@ class Secrets:
                 raise InputError(f"{self.file} is damaged: {error}", hint="restore it from a backup") from None
             return self._parse(text), key
         raise InputError(
-            f"{self.file} does not open with {self._tried()}",
-            hint="restore the password that it was made with; or move the file away, then new secrets are made "
+            f"{self.file} does not open with {self._tried()}: the password is another one, or the file is damaged",
+            hint="restore the password or the file from a backup; or move the file away, then new secrets are made "
             "and the services get new passwords",
         )
 

@@ -42,8 +42,8 @@ installed: {description: All packages that came., type: list, returned: success}
 refreshed: {description: Whether the package lists were fetched., type: bool, returned: success}
 mended: {description: Whether an interrupted installation was finished., type: bool, returned: success}
 waited: {description: Seconds spent waiting for another package manager., type: float, returned: success}
-kind: {description: The sort of the failure., type: str, returned: failure}
-hint: {description: How to mend it., type: str, returned: failure}
+stackctl_kind: {description: The sort of the failure., type: str, returned: failure}
+stackctl_hint: {description: How to mend it., type: str, returned: failure}
 """
 
 

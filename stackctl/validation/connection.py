@@ -58,7 +58,7 @@ class SshConnection(_Launched, SshBackend):
         line, arguments = self._build_ssh_command(command)
         result = self.run_local(" ".join(line), *arguments)
         if result.rc == 255:
-            raise UnreachableError(f"{self.hostname}: {_SSH}: {_last_line(result.stderr)}", hint=_HINTS[_SSH])
+            raise _unreachable(self.hostname, self.hostname, _SSH, result.stderr)
         return result
 
     def feed(self, command: str, stdin: str) -> Result:
@@ -101,10 +101,12 @@ class Node:
         result = self.backend.feed(f"{shlex.quote(python)} -IS -", shipping.program(function, request))
         if result.returncode == 0:
             return shipping.answer(result.stdout)
-        why = _last_line(result.stderr)
+        name = self.target.name
         if (reason := _no_way_in(result)) is not None:
-            raise UnreachableError(f"{self.target.name}: {reason}: {why}", hint=_HINTS[reason])
-        raise ProbeError(f"{self.target.name}: {function.__module__.rpartition('.')[2]} failed on the server: {why}")
+            raise _unreachable(name, str(self.target.get("ansible_host", name)), reason, result.stderr)
+        raise ProbeError(
+            f"{name}: {function.__module__.rpartition('.')[2]} failed on the server: {_last_line(result.stderr)}"
+        )
 
 
 _SSH, _ROOT, _PYTHON = "cannot be reached by SSH", "root is not to be had there", "Python does not start there"
@@ -114,6 +116,16 @@ _HINTS = {
     _ROOT: "install sudo and let the user run it without a password, or set `user: root` in the site",
     _PYTHON: "install python3, or set ansible_python_interpreter",
 }
+
+
+_LAB_IS_DOWN = ".lab-is-down.invalid"
+"""Ends the address that the inventory gives to a lab machine that is not up."""
+
+
+def _unreachable(name: str, address: str, reason: str, said: str) -> UnreachableError:
+    if address.endswith(_LAB_IS_DOWN):
+        return UnreachableError(f"{name}: the lab machine is not up", hint="stackctl lab up")
+    return UnreachableError(f"{name}: {reason}: {_last_line(said)}", hint=_HINTS[reason])
 
 
 def _no_way_in(result: Result) -> str | None:

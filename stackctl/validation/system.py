@@ -50,7 +50,7 @@ class Socket:
 
     def __str__(self) -> str:
         where = f"[{self.address}]" if ":" in self.address else self.address
-        return f"{' and '.join(self.processes) or 'the kernel'} on {self.protocol} {where}:{self.port}"
+        return f"{' and '.join(self.processes) or 'an unknown process'} on {self.protocol} {where}:{self.port}"
 
 
 @dataclass(frozen=True)

@@ -79,6 +79,11 @@ class Secrets:
                 self._write(known, key or self._key_for_new())
             return Secret(known[name])
 
+    def find(self, name: str) -> Secret | None:
+        """The secret of this name; None when the site has none yet."""
+        known, _ = self._read()
+        return Secret(known[name]) if name in known else None
+
     def _read(self) -> tuple[dict[str, str], tuple[str, VaultSecret] | None]:
         """What the file holds, and the key that opened it."""
         try:

@@ -82,6 +82,8 @@ class System:
     sockets: tuple[Socket, ...]
     mounts: tuple[Mount, ...]
     paths: Mapping[str, PathFound | None]
+    kernels: Mapping[str, bool]
+    """Whether each installed kernel has its initramfs, by version."""
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "System":
@@ -95,6 +97,7 @@ class System:
             ),
             tuple(Mount(**one) for one in value["mounts"]),
             {path: None if found is None else PathFound(**found) for path, found in value["paths"].items()},
+            value["kernels"],
         )
 
     def wrong_now(self, units: Sequence[str]) -> list[str]:

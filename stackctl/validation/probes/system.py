@@ -21,6 +21,7 @@ def look(units: list[str], paths: list[str], runner: Runner | None = None) -> di
         "sockets": _sockets(runner),
         "mounts": _mounts(),
         "paths": {path: _path(path) for path in paths},
+        "kernels": _kernels(),
     }
 
 
@@ -90,6 +91,12 @@ def _mount(line: str) -> dict[str, str]:
 def _plain(text: str) -> str:
     """A path of mountinfo, where blanks and the like stand as octal numbers."""
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match.group(1), 8)), text)
+
+
+def _kernels(boot: Path = Path("/boot")) -> dict[str, bool]:
+    """Whether each installed kernel has its initramfs, by version."""
+    versions = [kernel.name.removeprefix("vmlinuz-") for kernel in sorted(boot.glob("vmlinuz-*"))]
+    return {version: (boot / f"initrd.img-{version}").is_file() for version in versions}
 
 
 def _path(name: str) -> dict[str, Any] | None:

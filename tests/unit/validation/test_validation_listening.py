@@ -33,7 +33,7 @@ def target(**more: Any) -> Target:
 
 
 def system(*sockets: Socket) -> System:
-    return System({}, (), sockets, (), {})
+    return System({}, (), sockets, (), {}, {})
 
 
 def test_a_server_as_the_site_says_is_right() -> None:

@@ -9,7 +9,7 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, get_args
@@ -40,6 +40,10 @@ class TaskLine:
     outcome: Outcome | None
     seconds: float
     message: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
 
 
 @dataclass(frozen=True)

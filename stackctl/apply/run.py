@@ -22,6 +22,10 @@ from stackctl.errors import ExitCode, StackctlError
 from stackctl.site.load import OpenSite
 from stackctl.site.variables import host_variables
 
+_STOPPING = (
+    "stopping; what a server is in the middle of may still come to its end there (Ctrl-C again: stop without care)"
+)
+
 
 class RunError(StackctlError):
     """A run that failed; ``faults`` says on which hosts and why."""
@@ -128,7 +132,7 @@ def run(
             see=see,
             on_start=begun,
             on_text=terminal.note if show and play.verbosity else lambda text: None,
-            on_interrupt=lambda: terminal.note("stopping: Ansible ends the tasks under way; Ctrl-C again kills it"),
+            on_interrupt=lambda: terminal.note(_STOPPING),
         )
 
     with progress.shown() if show and not play.verbosity else contextlib.nullcontext():
@@ -138,11 +142,12 @@ def run(
             terminal.note("mitogen cannot be used here; going on without it, which takes longer")
             seen.forget()
             ending = once(False)
+    if recorder:
+        recorder.works(None)
     if ending.interrupted:
         raise KeyboardInterrupt
     faults = seen.faults(ending, open_site)
     if recorder:
-        recorder.works(None)
         recorder.fail([str(fault) for fault in faults])
     return RunOutcome(recorder.run.id if recorder else None, time.monotonic() - began, seen.totals, faults)
 

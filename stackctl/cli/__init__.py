@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 # The commands, in the order and under the headings that --help shows.
-from stackctl.cli import check, doctor, explain, init, validate  # noqa: E402
+from stackctl.cli import check, doctor, explain, init, runs, validate  # noqa: E402
 
 _SITE, _WORK, _LAB = "The site", "The work", "The lab"
 app.command(rich_help_panel=_SITE)(init.init)

@@ -84,6 +84,8 @@ class Document:
     value: Any = None
     marks: dict[KeyPath, Mark] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    holes: set[KeyPath] = field(default_factory=set)
+    """Where a value stands that could not be read; it is None in ``value``, and told among the problems."""
     is_empty: bool = False
 
     def line(self, path: KeyPath) -> int:
@@ -209,6 +211,10 @@ class _Builder:
     def _problem(self, node: yaml.Node, path: KeyPath, message: str) -> None:
         self._document.problems.append(Problem(self._document.file, _line(node), path, message))
 
+    def _hole(self, node: yaml.Node, path: KeyPath, message: str) -> None:
+        self._document.holes.add(path)
+        self._problem(node, path, message)
+
     def _mark(self, path: KeyPath, place: yaml.Node, value: yaml.Node) -> None:
         spelling = value.value if isinstance(value, yaml.ScalarNode) else None
         self._document.marks.setdefault(path, Mark(_line(place), spelling))
@@ -219,8 +225,7 @@ class _Builder:
         if self._nodes > _MOST_NODES:
             raise _UnreadableError(_line(node), "the file grows beyond all measure once its aliases are followed")
         if id(node) in self._open:
-            self._problem(node, path, "an alias leads back into itself")
-            return None
+            return self._hole(node, path, "an alias leads back into itself")
         self._open.add(id(node))
         try:
             if isinstance(node, yaml.MappingNode):
@@ -237,10 +242,9 @@ class _Builder:
         try:
             return self._scalars.construct_object(node)
         except yaml.YAMLError:
-            self._problem(node, path, f"the tag {node.tag} means nothing here; write a plain value")
+            return self._hole(node, path, f"the tag {node.tag} means nothing here; write a plain value")
         except (ValueError, OverflowError):
-            self._problem(node, path, f"{kind_of(node.value)} cannot be read; put it in quotes")
-        return None
+            return self._hole(node, path, f"{kind_of(node.value)} cannot be read; put it in quotes")
 
     def _mapping(self, node: yaml.MappingNode, path: KeyPath) -> dict[str, Any]:
         values: dict[str, Any] = {}

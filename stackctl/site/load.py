@@ -113,53 +113,59 @@ def _validate(document: Document) -> tuple[Site | None, list[Problem], list[Prob
     What the validator refuses is taken out and the rest is validated again, until a site is left (or nothing is).
     """
     problems = list(document.problems)
-    value: dict[str, Any] = document.value
-    taken: set[KeyPath] = set()
-    site = None
-    while site is None:
+    taken = set(document.holes)
+    value: dict[str, Any] = _without(document.value, taken)
+    fresh = _any_error
+    while True:
         try:
             site = Site.model_validate(value)
+            break
         except ValidationError as failure:
             errors = failure.errors(include_url=False)
-            fresh = [error for error in errors if not taken or _stands_alone(error, taken)]
-            problems += problems_of(fresh, document)
-            places = {place_of(error) for error in errors}
+            problems += problems_of((error for error in errors if fresh(error, document, taken)), document)
+            taken |= (places := {place_of(error) for error in errors})
             smaller = {"plugin": "stackctl", "site": "unnamed", **_without(value, places)}
             if smaller == value:
                 return None, problems, []
-            value = smaller
-            taken |= places
+            value, fresh = smaller, _stands_alone
     found = checks.check(site, document, whole=not problems)
     return site, problems + found.errors, found.warnings
 
 
-def _stands_alone(error: ErrorDetails, taken: set[KeyPath]) -> bool:
-    """Whether an error is none that taking something out has made."""
-    return error["type"] == "value_error" and place_of(error) not in taken
+def _any_error(error: ErrorDetails, document: Document, taken: set[KeyPath]) -> bool:
+    return place_of(error) not in taken
+
+
+def _stands_alone(error: ErrorDetails, document: Document, taken: set[KeyPath]) -> bool:
+    """Whether an error does not come of something that was taken out before."""
+    place = place_of(error)
+    return error["type"] == "value_error" and place not in taken and document.has(place)
 
 
 def _without(value: Any, places: Iterable[KeyPath]) -> Any:
-    """A copy of ``value`` without what stands at ``places``; a place that is missing takes its parent along."""
-    value = copy.deepcopy(value)
-    for place in sorted(places, key=_list_items_last_first, reverse=True):
-        _take_out(value, place)
-    return value
+    """A copy of ``value`` without what stands at ``places``; where a key is missing, without what lacks it."""
+    smaller = copy.deepcopy(value)
+    present = {_present(value, place) for place in places} - {()}
+    for place in sorted(present, key=_list_items_last_first, reverse=True):
+        holder = smaller
+        for part in place[:-1]:
+            holder = holder[part]
+        del holder[place[-1]]
+    return smaller
+
+
+def _present(value: Any, place: KeyPath) -> KeyPath:
+    """As much of the way to ``place`` as there is."""
+    for depth, part in enumerate(place):
+        in_mapping = isinstance(value, dict) and part in value
+        if not in_mapping and not (isinstance(value, list) and isinstance(part, int) and part < len(value)):
+            return place[:depth]
+        value = value[part]
+    return place
 
 
 def _list_items_last_first(place: KeyPath) -> tuple[tuple[int, str], ...]:
     return tuple((part, "") if isinstance(part, int) else (0, part) for part in place)
-
-
-def _take_out(value: Any, place: KeyPath) -> None:
-    """Delete what stands at ``place``, or the deepest part of the way there."""
-    holder, found = None, value
-    for depth, part in enumerate(place):
-        inside = isinstance(found, dict) and part in found
-        if not inside and not (isinstance(found, list) and isinstance(part, int) and part < len(found)):
-            break
-        holder, key, found = found, place[depth], found[part]
-    if holder is not None:
-        del holder[key]
 
 
 def _in_order(problems: Sequence[Problem]) -> list[Problem]:

@@ -1,6 +1,5 @@
 """The frozen value objects of a site; their JSON Schema is what editors read and `explain` shows."""
 
-import re
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -9,6 +8,7 @@ from stackctl.site.values import (
     URL_PATTERN,
     USER_PATTERN,
     Address,
+    Chunk,
     DiskSize,
     ListenAddress,
     MountPoint,
@@ -19,8 +19,10 @@ from stackctl.site.values import (
     Text,
     VolumeSize,
     WrongValueError,
+    parse_disk_size,
+    parse_volume_size,
 )
-from stackctl.units import GIB, KIB, MIB, format_size, parse_size
+from stackctl.units import GIB, KIB, MIB
 
 __all__ = [
     "DiskMatch",
@@ -41,10 +43,6 @@ __all__ = [
     "Size",
     "Volume",
 ]
-
-_SMALLEST_XFS = 300 * MIB
-_BOUND = re.compile(r"\s*(>=|<=|>|<|==|=)?\s*(.+)")
-_PERCENT = re.compile(r"(\d{1,3})\s*%")
 
 
 class Model(BaseModel):
@@ -67,23 +65,9 @@ class DiskMatch(Model):
     size: DiskSize | None = None
     """A size with an optional operator: `>= 500 GB`, `< 2 TB`, `480 GB`."""
 
-    @model_validator(mode="after")
-    def _size_reads(self) -> "DiskMatch":
-        try:
-            self.size_bound()
-        except ValueError as failure:
-            raise WrongValueError(str(failure), "size") from None
-        return self
-
     def size_bound(self) -> tuple[str, int] | None:
         """The operator (`>=`, `<=`, `>`, `<`, `==`) and bytes of `size`."""
-        if self.size is None:
-            return None
-        match = _BOUND.fullmatch(self.size)
-        if match is None:
-            raise ValueError(f"{self.size!r} is not a size with an operator, such as '>= 500 GB'")
-        operator = match.group(1) or "=="
-        return ("==" if operator == "=" else operator), parse_size(match.group(2))
+        return None if self.size is None else parse_disk_size(self.size)
 
 
 class DiskSelector(DiskMatch):
@@ -100,14 +84,8 @@ class Raid(Model):
 
     level: Literal[10] = 10
     """RAID10: mirrored pairs, striped."""
-    chunk: Size = 64 * KIB
+    chunk: Chunk = 64 * KIB
     """The stripe element: what one disk holds before the next one's turn."""
-
-    @model_validator(mode="after")
-    def _chunk_is_a_power_of_two(self) -> "Raid":
-        if self.chunk < 4 * KIB or self.chunk & (self.chunk - 1):
-            raise WrongValueError(f"{format_size(self.chunk)} is not a power of two of at least 4 KiB", "chunk")
-        return self
 
 
 class Volume(Model):
@@ -118,30 +96,9 @@ class Volume(Model):
     mount: MountPoint
     """Where it is mounted."""
 
-    @model_validator(mode="after")
-    def _size_reads(self) -> "Volume":
-        try:
-            kind, number = self.parsed_size()
-        except ValueError as failure:
-            raise WrongValueError(str(failure), "size") from None
-        if kind == "bytes" and number < _SMALLEST_XFS:
-            raise WrongValueError(f"{self.size} is too small for XFS, which wants 300 MiB at least", "size")
-        return self
-
     def parsed_size(self) -> tuple[Literal["bytes", "percent", "rest"], int]:
         """The kind of the size, and its number: bytes, percent, or 0 for the rest."""
-        text = self.size.strip()
-        if text == "rest":
-            return "rest", 0
-        if match := _PERCENT.fullmatch(text):
-            percent = int(match.group(1))
-            if not 1 <= percent <= 100:
-                raise ValueError(f"{text} is not between 1% and 100%")
-            return "percent", percent
-        try:
-            return "bytes", parse_size(text)
-        except ValueError:
-            raise ValueError(f"{text!r} is neither a size (200 GiB), a share (50%) nor `rest`") from None
+        return parse_volume_size(self.size)
 
 
 class Layout(Model):

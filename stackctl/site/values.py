@@ -7,7 +7,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
-from stackctl.units import format_size, parse_size
+from stackctl.units import KIB, MIB, format_size, parse_size
 
 FILE_NAMES = ("stack.yml", "stack.yaml")
 """What the file of a site is called; Ansible's inventory plugin goes by the name."""
@@ -55,6 +55,50 @@ def _mount(value: str) -> str:
     return value
 
 
+def parse_disk_size(text: str) -> tuple[str, int]:
+    """The operator (`>=`, `<=`, `>`, `<`, `==`) and the bytes of ``>= 500 GB``. Raises ValueError."""
+    match = _BOUND.fullmatch(text)
+    if match is None:
+        raise WrongValueError(f"{text!r} is not a size with an operator, such as '>= 500 GB'")
+    operator = match.group(1) or "=="
+    return ("==" if operator == "=" else operator), parse_size(match.group(2))
+
+
+def parse_volume_size(text: str) -> tuple[Literal["bytes", "percent", "rest"], int]:
+    """The kind of a volume's size, and its number: bytes, percent, or 0 for the rest. Raises ValueError."""
+    text = text.strip()
+    if text == "rest":
+        return "rest", 0
+    if match := _PERCENT.fullmatch(text):
+        percent = int(match.group(1))
+        if not 1 <= percent <= 100:
+            raise WrongValueError(f"{text} is not between 1% and 100%")
+        return "percent", percent
+    try:
+        size = parse_size(text)
+    except ValueError:
+        raise WrongValueError(f"{text!r} is neither a size (200 GiB), a share (50%) nor `rest`") from None
+    if size < _SMALLEST_XFS:
+        raise WrongValueError(f"{text} is too small for XFS, which wants 300 MiB at least")
+    return "bytes", size
+
+
+def _disk_size(value: str) -> str:
+    parse_disk_size(value)
+    return value
+
+
+def _volume_size(value: str) -> str:
+    parse_volume_size(value)
+    return value
+
+
+def _chunk(value: int) -> int:
+    if value < 4 * KIB or value & (value - 1):
+        raise WrongValueError(f"{format_size(value)} is not a power of two of at least 4 KiB")
+    return value
+
+
 def _text(value: object) -> object:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
@@ -64,6 +108,9 @@ _SYSTEM_FOLDERS = frozenset(
     f"/{name}"
     for name in ("", "bin", "boot", "dev", "etc", "lib", "lib64", "proc", "root", "run", "sbin", "sys", "usr", "var")
 )
+_BOUND = re.compile(r"\s*(>=|<=|>|<|==|=)?\s*(.+)")
+_PERCENT = re.compile(r"(\d{1,3})\s*%")
+_SMALLEST_XFS = 300 * MIB
 _KERNEL_FOLDERS = ("/dev/", "/proc/", "/run/", "/sys/")
 
 NAME_PATTERN = r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"
@@ -86,9 +133,13 @@ Size = Annotated[
 ]
 """Bytes; written as a number or as ``64 KiB``, ``500 GB``."""
 
+Chunk = Annotated[Size, AfterValidator(_chunk)]
+"""A stripe element: a power of two of at least 4 KiB."""
+
 DiskSize = Annotated[
     str,
     BeforeValidator(_text),
+    AfterValidator(_disk_size),
     WithJsonSchema({"anyOf": _NUMBER_OR_TEXT, "format": "disk-size", "examples": [">= 500 GB"]}),
 ]
 """A size with an operator, as written."""
@@ -96,6 +147,7 @@ DiskSize = Annotated[
 VolumeSize = Annotated[
     str,
     BeforeValidator(_text),
+    AfterValidator(_volume_size),
     WithJsonSchema({"anyOf": _NUMBER_OR_TEXT, "format": "volume-size", "examples": ["200 GiB", "50%", "rest"]}),
 ]
 """A size, a share or the rest, as written."""

@@ -1,0 +1,131 @@
+"""systemd units enabled and running, waited for until they listen; a failure shows what the unit said."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from . import sockets
+from .errors import NodeError
+from .process import Runner
+
+State = Literal["started", "restarted", "stopped"]
+_PROPERTIES = ("Id", "LoadState", "ActiveState", "SubState", "UnitFileState", "NeedDaemonReload", "NRestarts")
+_POLL = 0.25
+_PATIENCE = 2
+"""How often systemd may start a unit anew before it counts as failed."""
+
+
+@dataclass(frozen=True)
+class Units:
+    """Units of this system, taken together."""
+
+    runner: Runner
+    names: tuple[str, ...]
+    timeout: float = 120.0
+    """Seconds for the units to become active and to listen."""
+    listening: Callable[[], tuple[sockets.Listener, ...]] = sockets.listeners
+    clock: Callable[[], float] = field(default=time.monotonic)
+    sleep: Callable[[float], None] = field(default=time.sleep)
+
+    def ensure(
+        self,
+        state: State,
+        *,
+        enabled: bool | None = True,
+        listens: Sequence[tuple[str, int]] = (),
+        check: bool = False,
+    ) -> list[str]:
+        """Bring the units into ``state``; return what was done (in check mode: would be), one line each.
+
+        ``listens`` are addresses and ports that must answer before the work counts as done.
+        """
+        found = self._show()
+        if not check and any(unit["NeedDaemonReload"] == "yes" or _absent(unit) for unit in found.values()):
+            self.runner.run(["systemctl", "daemon-reload"])
+            found = self._show()
+        done: list[str] = []
+        for name, unit in found.items():
+            if unit["LoadState"] == "masked":
+                raise NodeError(f"{name} is masked", hint=f"systemctl unmask {name}")
+            if _absent(unit) and not check:
+                raise NodeError(f"there is no unit {name} on this server")
+        self._enable(found, enabled, done, check=check)
+        self._move(found, state, done, check=check)
+        if state != "stopped" and not check:
+            self._wait(listens)
+        return done
+
+    def _show(self) -> dict[str, Mapping[str, str]]:
+        argv = ["systemctl", "show", f"--property={','.join(_PROPERTIES)}", *self.names]
+        blocks = self.runner.run(argv).stdout.strip().split("\n\n")
+        units = [dict(line.split("=", 1) for line in block.splitlines()) for block in blocks]
+        return dict(zip(self.names, units, strict=True))
+
+    def _enable(
+        self, found: Mapping[str, Mapping[str, str]], enabled: bool | None, done: list[str], *, check: bool
+    ) -> None:
+        if enabled is None:
+            return
+        verb, wrong = ("enable", {"disabled", ""}) if enabled else ("disable", {"enabled"})
+        if names := [name for name, unit in found.items() if unit["UnitFileState"] in wrong]:
+            if not check:
+                self.runner.run(["systemctl", verb, *names])
+            done.extend(f"{verb} {name}" for name in names)
+
+    def _move(self, found: Mapping[str, Mapping[str, str]], state: State, done: list[str], *, check: bool) -> None:
+        running = {name for name, unit in found.items() if unit["ActiveState"] in {"active", "reloading"}}
+        if state == "restarted":
+            verb, names = "restart", list(self.names)
+        elif state == "started":
+            verb, names = "start", [name for name in self.names if name not in running]
+        else:
+            verb, names = "stop", [name for name in self.names if name in running]
+        if names and not check:
+            self.runner.run(["systemctl", "reset-failed", *names], check=False)
+            if self.runner.run(["systemctl", verb, *names], check=False).returncode:
+                raise self._failure(verb)
+        done.extend(f"{verb} {name}" for name in names)
+
+    def _wait(self, listens: Sequence[tuple[str, int]]) -> None:
+        began = self.clock()
+        while True:
+            states = self._show()
+            if any(map(_fails, states.values())):
+                raise self._failure("start")
+            there = self.listening()
+            silent = [
+                f"{address}:{port}" for address, port in listens if not any(one.takes(address, port) for one in there)
+            ]
+            idle = [name for name, unit in states.items() if unit["ActiveState"] != "active"]
+            if not silent and not idle:
+                return
+            if self.clock() - began > self.timeout:
+                what = (
+                    f"{', '.join(idle)} did not become active" if idle else f"nobody listens on {', '.join(silent)}"
+                )
+                raise NodeError(f"after {self.timeout:.0f} s {what}{self._said(self.names)}")
+            self.sleep(_POLL)
+
+    def _failure(self, verb: str) -> NodeError:
+        states = self._show()
+        failed = [name for name, unit in states.items() if _fails(unit)] or list(self.names)
+        return NodeError(
+            f"{', '.join(failed)} did not {verb}{self._said(failed)}",
+            hint=f"journalctl -u {failed[0]} shows more",
+        )
+
+    def _said(self, names: Sequence[str]) -> str:
+        argv = ["journalctl", "--quiet", "--no-pager", "--output=cat", "--lines=12"]
+        for name in names:
+            argv += ["--unit", name]
+        lines = self.runner.run(argv, check=False).stdout.strip()
+        return f"; it said last:\n{lines}" if lines else ""
+
+
+def _absent(unit: Mapping[str, str]) -> bool:
+    return unit["LoadState"] == "not-found"
+
+
+def _fails(unit: Mapping[str, str]) -> bool:
+    return unit["ActiveState"] == "failed" or int(unit.get("NRestarts") or 0) > _PATIENCE

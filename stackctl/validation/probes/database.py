@@ -1,6 +1,7 @@
 """A row through the database over TCP, and whether it turns a wrong password away."""
 
 import secrets
+from collections.abc import Callable
 from typing import Any
 
 from stackctl.node.process import Result, Runner, SystemRunner
@@ -18,15 +19,20 @@ class DatabaseError(Exception):
 def examine(
     host: str, port: int, user: str, database: str, password: str | None, runner: Runner | None = None
 ) -> dict[str, Any]:
-    """What went wrong (None: nothing) with a row (where a password is given), and with refusing wrong passwords."""
+    """What went wrong with a row and with turning wrong passwords away (None: nothing), and the data directory.
+
+    Without a password nothing can be ``asked``, and only the refusal is looked at.
+    """
     client = _Client(host, port, user, database, runner or SystemRunner())
-    return {
-        "row": None if password is None else _attempt(lambda: _row(client, password)),
-        "refusal": _attempt(lambda: _refusal(client)),
-    }
+    found: dict[str, Any] = {"asked": password is not None, "row": None, "directory": None}
+    if password is not None:
+        found["row"] = _attempt(lambda: _row(client, password))
+        if found["row"] is None:
+            found["directory"] = client.ask(password, "SELECT @@datadir").rstrip("/")
+    return found | {"refusal": _attempt(lambda: _refusal(client))}
 
 
-def _attempt(work: Any) -> str | None:
+def _attempt(work: Callable[[], None]) -> str | None:
     try:
         work()
     except DatabaseError as failure:

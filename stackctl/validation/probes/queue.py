@@ -7,6 +7,7 @@ import secrets
 import socket
 import struct
 import time
+from collections.abc import Callable
 from typing import Any
 
 SECONDS = 10.0
@@ -28,7 +29,7 @@ def round_trips(host: str, port: int, http_host: str, http_port: int) -> dict[st
     }
 
 
-def _attempt(job: Any) -> str | None:
+def _attempt(job: Callable[[], None]) -> str | None:
     try:
         job()
     except (OSError, QueueError) as failure:

@@ -1,0 +1,80 @@
+"""The database: it runs, listens where the site says, keeps its data on its volume, and keeps a row."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stackctl.site.listeners import own_address
+from stackctl.site.secrets import Secrets
+from stackctl.validation import expect, listening, volumes
+from stackctl.validation.connection import Node
+from stackctl.validation.inventory import Target
+from stackctl.validation.probes import database as probe
+from stackctl.validation.roles import SUITES
+from stackctl.validation.system import System
+
+UNITS = SUITES["database"].units
+NAME = USER = "stacksearch"
+SECRET = "database_stacksearch_password"
+
+
+@pytest.fixture(scope="session")
+def database(node: Node, system: System, target: Target) -> Any:
+    """What became of a row, and of wrong passwords."""
+    expect.running(system, UNITS)
+    password = Secrets(Path(target["stackctl_site_directory"])).find(SECRET)
+    return node.ask(
+        probe.examine,
+        host=own_address(target["database_listen"]),
+        port=target["database_port"],
+        user=USER,
+        database=NAME,
+        password=None if password is None else password.reveal(),
+    )
+
+
+def test_runs(system: System) -> None:
+    """The database runs."""
+    expect.nothing(system.wrong_now(UNITS))
+
+
+def test_listens(system: System, target: Target) -> None:
+    """The database listens where the site says."""
+    expect.running(system, UNITS)
+    expect.nothing(listening.missing("database", target, system))
+
+
+def test_listens_nowhere_else(system: System, target: Target) -> None:
+    """The database listens nowhere else."""
+    expect.nothing(listening.astray("database", target, system))
+
+
+def test_data_on_its_volume(system: System, target: Target) -> None:
+    """The data lies on a volume of the layout."""
+    expect.nothing([volumes.wrong_place(target, system, target["database_data_directory"])])
+
+
+def test_data_directory(database: Any, target: Target) -> None:
+    """The database uses that directory."""
+    _needs_password(database)
+    if database["row"] is not None:
+        pytest.skip("the database does not answer us")
+    wanted, used = target["database_data_directory"], database["directory"]
+    expect.nothing([] if used == wanted else [f"it uses {used} instead of {wanted}"])
+
+
+def test_wrong_password(database: Any) -> None:
+    """Wrong and empty passwords are turned away."""
+    expect.nothing([database["refusal"]])
+
+
+def test_row(database: Any) -> None:
+    """A row with text of all kinds is written, read and deleted over TCP."""
+    _needs_password(database)
+    expect.nothing([database["row"]])
+
+
+def _needs_password(database: Any) -> None:
+    if not database["asked"]:
+        pytest.skip(f"the site's secrets.yml holds no {SECRET}; run it where apply was run")

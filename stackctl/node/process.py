@@ -2,9 +2,11 @@
 
 import os
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
+from io import BufferedReader
+from typing import IO, Protocol
 
 
 @dataclass(frozen=True)
@@ -111,3 +113,22 @@ class RecordingRunner:
         if check and result.returncode:
             raise ProcessError(result)
         return result
+
+
+@contextmanager
+def reading(argv: Sequence[str], stdin: IO[bytes]) -> Iterator[BufferedReader]:
+    """What a filter makes of ``stdin``, as it comes; the filter is ended when the reader has read enough.
+
+    ``stdin`` is read from where it stands. Raises ProcessError when the program is missing.
+    """
+    os.lseek(stdin.fileno(), stdin.tell(), os.SEEK_SET)
+    try:
+        process = subprocess.Popen(tuple(argv), stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    except FileNotFoundError:
+        raise ProcessError(Result(tuple(argv), 127, stderr=f"{argv[0]}: not found")) from None
+    with process:
+        try:
+            assert isinstance(process.stdout, BufferedReader)
+            yield process.stdout
+        finally:
+            process.kill()

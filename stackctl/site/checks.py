@@ -182,7 +182,7 @@ def _idle_hosts(site: Site) -> Found:
 
 def _data_on_the_system_disk(site: Site) -> Found:
     for name, host in site.hosts.items():
-        layout = site.layout_of(name)
+        layout = site.layouts.get(host.layout or "")
         if layout is None:
             continue
         mounts = {volume.mount for volume in layout.volumes.values()}

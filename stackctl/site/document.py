@@ -50,6 +50,11 @@ def shown(file: Path) -> str:
         return str(file)
 
 
+def _printable(text: str) -> str:
+    """One line that moves no cursor, whatever the file holds."""
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
+
+
 @dataclass(frozen=True)
 class Problem:
     """One thing that is wrong, or doubtful, at one place of a file; ``line`` counts from 1."""
@@ -61,7 +66,7 @@ class Problem:
 
     def __str__(self) -> str:
         where = f"{shown(self.file)}:{self.line}: "
-        return f"{where}{dotted(self.path)}: {self.message}" if self.path else f"{where}{self.message}"
+        return _printable(f"{where}{dotted(self.path)}: {self.message}" if self.path else f"{where}{self.message}")
 
     def as_json(self) -> dict[str, Any]:
         """The parts of the problem as a JSON object."""

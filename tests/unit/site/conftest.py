@@ -37,7 +37,9 @@ def write(tmp_path: Path) -> Callable[[str | bytes], Path]:
 
 
 @pytest.fixture
-def errors(write: Callable[[str | bytes], Path], monkeypatch: pytest.MonkeyPatch) -> Callable[[str | bytes], list[str]]:
+def errors(
+    write: Callable[[str | bytes], Path], monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str | bytes], list[str]]:
     """The error lines that a file is refused with; none for a good one."""
 
     def _errors(text: str | bytes) -> list[str]:

@@ -1,4 +1,5 @@
 """Bad files and the exact lines that tell what is wrong with them."""
+# ruff: noqa: E501
 
 import os
 from collections.abc import Callable
@@ -314,7 +315,9 @@ class TestWhichSite:
         with pytest.raises(SiteError, match="larger than 4 MiB"):
             open_file(tmp_path / "stack.yml")
 
-    def test_an_unreadable_file(self, write: Callable[[str], Path], good: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_unreadable_file(
+        self, write: Callable[[str], Path], good: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         def refuse(self: Path) -> bytes:
             raise PermissionError(13, "Permission denied")
 

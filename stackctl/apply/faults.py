@@ -39,6 +39,10 @@ class Fault:
 _UNREACHABLE: tuple[Kind, ...] = ("way", "rights", "link")
 _FAILED: tuple[Kind, ...] = ("rights", "task", "site", "link")
 _WRAPPINGS = re.compile(r"^(?:Task failed: |Module failed: |error occurred on host \S+: )+")
+_LOOKUP = re.compile(
+    r"The lookup plugin '(?:\w+\.)*stackctl_\w+' failed: (?P<said>.*?)(?:\n\s*hint: (?P<hint>.*))?\Z", re.DOTALL
+)
+"""A lookup of ours has no result to put its words into."""
 _ORIGIN = re.compile(r"^Origin: (?P<file>[^\n]+?)(?::(?P<line>\d+))?(?::\d+)?$", re.MULTILINE)
 
 
@@ -57,6 +61,8 @@ def fault_of_task(event: TaskEnded) -> Fault:
     if "stackctl_exit" in result or "stackctl_hint" in result:
         advice = str(result["stackctl_hint"]) if result.get("stackctl_hint") else None
         return Fault(message, advice, _code(result.get("stackctl_exit")), event.host, where)
+    if lookup := _LOOKUP.search(message):
+        return Fault(lookup["said"], lookup["hint"], ExitCode.USAGE, event.host, where)
     text = "\n".join(_words(result))
     kinds = _UNREACHABLE if event.outcome == "unreachable" else _FAILED
     for rule, found in matching(text, kinds):

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -13,8 +14,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from stackctl import paths
 from stackctl.apply.environment import ansible_environment
 from stackctl.apply.events import Event, EventReader
+from stackctl.apply.lock import ProcessId
 
 GRACE = 60.0
 """Seconds that Ansible gets to end after Ctrl-C before it is killed."""
@@ -124,7 +127,7 @@ def run(
             on_text(str(raw["stdout"]).replace("\r", ""))
         return False  # no copy of the event on disk
 
-    with tempfile.TemporaryDirectory(prefix="stackctl-run-") as private, interrupts.caught():
+    with _private_folder() as private, interrupts.caught():
         ended = ansible_runner.run(
             private_data_dir=private,
             playbook=str(play.playbook.resolve()),
@@ -145,3 +148,20 @@ def run(
             cancel_callback=interrupts.must_kill,
         )
     return Ending(code=int(ended.rc), interrupted=interrupts.happened)
+
+
+@contextlib.contextmanager
+def _private_folder() -> Iterator[str]:
+    """A folder for what ansible-runner writes, which may hold secrets; those that killed runs left are removed."""
+    work = paths.state("work")
+    sweep(work)
+    with tempfile.TemporaryDirectory(prefix=f"{os.getpid()}-", dir=work) as folder:
+        yield folder
+
+
+def sweep(work: Path) -> None:
+    """Remove the folders of processes that are gone; a folder's name begins with the number of its process."""
+    for folder in work.iterdir():
+        pid = folder.name.partition("-")[0]
+        if pid.isdigit() and ProcessId.of(int(pid)) is None:
+            shutil.rmtree(folder, ignore_errors=True)

@@ -23,8 +23,9 @@ def is_vague(event: TaskEnded) -> bool:
 
 def ssh_argv(variables: Mapping[str, Any]) -> list[str]:
     """The command that logs in to a host and does nothing, from its Ansible variables; no kept connection is used."""
-    argv = ["ssh", *shlex.split(" ".join(ssh_arguments()))]
-    argv += ["-o", "ControlMaster=no", "-o", "ControlPath=none", "-o", f"ConnectTimeout={CONNECT_TIMEOUT}"]
+    # of an option that is given twice, ssh takes the first
+    argv = ["ssh", "-o", "ControlMaster=no", "-o", "ControlPath=none", "-o", f"ConnectTimeout={CONNECT_TIMEOUT}"]
+    argv += shlex.split(" ".join(ssh_arguments()))
     argv += shlex.split(str(variables.get("ansible_ssh_common_args") or ""))
     if key := variables.get("ansible_ssh_private_key_file"):
         argv += ["-i", str(key)]

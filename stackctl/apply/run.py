@@ -20,6 +20,7 @@ from stackctl.apply.records import Recorder
 from stackctl.apply.totals import Totals
 from stackctl.errors import ExitCode, StackctlError
 from stackctl.site.load import OpenSite
+from stackctl.site.overrides import unreadable
 from stackctl.site.variables import host_variables
 
 _STOPPING = (
@@ -187,7 +188,7 @@ class _Seen:
         broken = self._ended.broken if self._ended else frozenset(self._bad)
         bad = [event for host, event in self._bad.items() if host in broken]
         if not bad:
-            return (fault_of_text("\n".join(self._text)),)
+            return (_located(fault_of_text("\n".join(self._text)), open_site),)
         variables = host_variables(open_site) if any(map(reach.is_vague, bad)) else {}
         return tuple(fault_of_task(_explained(event, variables)) for event in bad)
 
@@ -198,3 +199,11 @@ def _explained(event: TaskEnded, variables: Mapping[str, Mapping[str, Any]]) -> 
         return event
     said = reach.reason(variables[event.host])
     return replace(event, result={**event.result, "msg": said}) if said else event
+
+
+def _located(fault: Fault, open_site: OpenSite) -> Fault:
+    """The same fault, with the file and the line where Ansible names none: it does not for files of variables."""
+    if fault.code is not ExitCode.USAGE or "YAML" not in fault.message or "(" in fault.message:
+        return fault
+    problems = unreadable(open_site)
+    return replace(fault, message="\n".join(map(str, problems))) if problems else fault

@@ -34,6 +34,12 @@ def doubts(opened: OpenSite) -> list[Problem]:
     return [problem for file, owner in _files(opened.directory) for problem in _doubts(opened, file, owner)]
 
 
+def unreadable(opened: OpenSite) -> list[Problem]:
+    """What keeps the files of variables from being read as YAML, each with its line."""
+    documents = (_plain(file) for file, _ in _files(opened.directory))
+    return [problem for document in documents if document is not None for problem in document.problems]
+
+
 def _files(directory: Path) -> Iterator[tuple[Path, str]]:
     """Every YAML file of variables, and the group or host it is for (`group_vars/NAME.yml` or `NAME/*.yml`)."""
     for folder in ("group_vars", "host_vars"):

@@ -2,8 +2,9 @@
 
 import ipaddress
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from stackctl.site.listeners import is_loopback
 from stackctl.validation.inventory import Target
 from stackctl.validation.system import Socket, System
 
@@ -51,6 +52,8 @@ WARES = (
     Ware("search", "the web front", ("apache2", "nginx"), "search_web_port", "search_web_listen"),
 )
 
+_PROXY = ("systemd", "systemd-socket-")
+"""As the kernel cuts the names: the manager that listens, and systemd-socket-proxyd that it starts."""
 _ANYWHERE = ("sshd",)
 _DHCP_PORTS = frozenset({68, 546})
 _LOOPBACK_ONLY = frozenset({("chronyd", 323), ("systemd-resolve", 53)})
@@ -58,7 +61,7 @@ _LOOPBACK_ONLY = frozenset({("chronyd", 323), ("systemd-resolve", 53)})
 
 def expected(target: Target) -> tuple[Expected, ...]:
     """The sockets that the roles of a server have to have."""
-    return tuple(
+    found = [
         Expected(
             ware.role,
             ware.what,
@@ -68,7 +71,12 @@ def expected(target: Target) -> tuple[Expected, ...]:
         )
         for ware in WARES
         if ware.role in target.groups
-    )
+    ]
+    if "queue" in target.groups and not is_loopback(str(target["queue_listen"])):
+        # gearmand has one address for all protocols: systemd takes the queue's and hands on to gearmand's own
+        found = [replace(one, processes=_PROXY) if one.what == "the queue" else one for one in found]
+        found.append(Expected("queue", "gearmand", "127.0.0.1", int(target["queue_loopback_port"]), ("gearmand",)))
+    return tuple(found)
 
 
 def declared(target: Target) -> tuple[tuple[str, int], ...]:
@@ -93,7 +101,7 @@ def missing(role: str, target: Target, system: System) -> list[str]:
 def astray(role: str, target: Target, system: System) -> list[str]:
     """Sockets of the role's own processes that are nowhere in the site."""
     everything = expected(target)
-    ours = {process for one in everything if one.role == role for process in one.processes}
+    ours = {process for ware in WARES if ware.role == role for process in ware.processes}
     allowed = declared(target)
     return [
         f"{socket} listens, and the site does not say so"

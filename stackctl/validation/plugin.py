@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Generator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TextIO
 
 import pytest
@@ -57,7 +58,7 @@ class Reporter:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         counts: dict[str, int] = {}
         for item in session.items:
-            counts[role_of(item)] = counts.get(role_of(item), 0) + 1
+            counts[suite_of(item.path)] = counts.get(suite_of(item.path), 0) + 1
         self.emit("collected", roles=counts)
 
     @pytest.hookimpl(wrapper=True)
@@ -84,13 +85,19 @@ class Reporter:
     def check(self, item: pytest.Item, course: _Course) -> Check:
         name = getattr(item, "originalname", item.name).removeprefix("test_")
         return Check(
-            self.host, role_of(item), name, title_of(item), course.outcome, round(course.seconds, 3), course.detail
+            self.host,
+            suite_of(item.path),
+            name,
+            title_of(item),
+            course.outcome,
+            round(course.seconds, 3),
+            course.detail,
         )
 
 
-def role_of(item: pytest.Item) -> str:
-    """The role whose suite the check stands in: the name of its module."""
-    return item.path.stem.removeprefix("test_")
+def suite_of(module: Path) -> str:
+    """The name of the suite that a module holds."""
+    return module.stem.removeprefix("test_")
 
 
 def title_of(item: pytest.Item) -> str:

@@ -1,12 +1,29 @@
 """The suites by name: which servers each is for, and what a look at a server has to take in for it."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from stackctl import paths
 from stackctl.errors import InputError
+from stackctl.site.listeners import is_loopback
 from stackctl.validation.inventory import Target
+
+Units = Callable[[Target], tuple[str, ...]]
+
+
+def _none(target: Target) -> tuple[str, ...]:
+    return ()
+
+
+def _always(*names: str) -> Units:
+    return lambda target: names
+
+
+def _queue(target: Target) -> tuple[str, ...]:
+    """gearmand has one address for both protocols; where only HTTP may be on loopback, a socket stands before it."""
+    names: tuple[str, ...] = ("gearman-job-server.service",)
+    return names if is_loopback(str(target["queue_listen"])) else (*names, "stackctl-queue.socket")
 
 
 @dataclass(frozen=True)
@@ -18,7 +35,7 @@ class Suite:
 
     name: str
     group: str | None
-    units: tuple[str, ...] = ()
+    units: Units = _none
     paths: tuple[str, ...] = ()
 
     def is_for(self, target: Target) -> bool:
@@ -35,13 +52,13 @@ SUITES = {
     suite.name: suite
     for suite in (
         Suite("storage", "storage"),
-        Suite("database", "database", ("mariadb.service",), ("database_data_directory",)),
-        Suite("queue", "queue", ("gearman-job-server.service",)),
-        Suite("cache", "cache", ("memcached.service",)),
+        Suite("database", "database", _always("mariadb.service"), ("database_data_directory",)),
+        Suite("queue", "queue", _queue),
+        Suite("cache", "cache", _always("memcached.service")),
         Suite(
             "search",
             "search",
-            (
+            _always(
                 "sphinxsearch.service",
                 "stacksearch-fetch.service",
                 "stacksearch-document.service",
@@ -69,11 +86,14 @@ def chosen(names: Iterable[str]) -> tuple[Suite, ...]:
     return tuple(suite for suite in SUITES.values() if not wanted or suite.name in wanted)
 
 
-def units_of(names: Iterable[str]) -> list[str]:
-    """The units that the named suites look at."""
-    return list(dict.fromkeys(unit for name in names for unit in SUITES[name].units))
+def units_of(target: Target) -> list[str]:
+    """The units that have to run on the server."""
+    return list(
+        dict.fromkeys(unit for suite in SUITES.values() if suite.is_for(target) for unit in suite.units(target))
+    )
 
 
-def paths_of(target: Target, names: Iterable[str]) -> list[str]:
-    """The paths on the server that the named suites look at."""
-    return [str(target[variable]) for name in names for variable in SUITES[name].paths]
+def paths_of(target: Target) -> list[str]:
+    """The paths on the server that its suites look at."""
+    suites = [suite for suite in SUITES.values() if suite.is_for(target)]
+    return [str(target[variable]) for suite in suites for variable in suite.paths]

@@ -8,7 +8,7 @@ from testinfra.host import Host
 from stackctl.validation import inventory
 from stackctl.validation.connection import Node
 from stackctl.validation.inventory import Target
-from stackctl.validation.plugin import TARGETS
+from stackctl.validation.plugin import TARGETS, suite_of
 from stackctl.validation.probes import system as probe
 from stackctl.validation.roles import SUITES, paths_of, units_of
 from stackctl.validation.system import System
@@ -17,8 +17,8 @@ from stackctl.validation.system import System
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Every check runs on each server that its suite is for."""
     if "target" in metafunc.fixturenames:
-        suite = Path(str(metafunc.module.__file__)).stem.removeprefix("test_")
-        servers = [target for target in _targets(metafunc.config) if SUITES[suite].is_for(target)]
+        suite = SUITES[suite_of(metafunc.definition.path)]
+        servers = [target for target in _targets(metafunc.config) if suite.is_for(target)]
         metafunc.parametrize("target", servers, ids=[target.name for target in servers], scope="session")
 
 
@@ -48,5 +48,10 @@ def host(node: Node) -> Host:
 @pytest.fixture(scope="session")
 def system(node: Node) -> System:
     """Its units, sockets, mounts and paths, from one command."""
-    roles = [role for role in SUITES if SUITES[role].is_for(node.target)]
-    return System.from_json(node.ask(probe.look, units=units_of(roles), paths=paths_of(node.target, roles)))
+    return System.from_json(node.ask(probe.look, units=units_of(node.target), paths=paths_of(node.target)))
+
+
+@pytest.fixture(scope="module")
+def units(request: pytest.FixtureRequest, target: Target) -> tuple[str, ...]:
+    """The units of the suite's role."""
+    return SUITES[suite_of(request.path)].units(target)

@@ -9,27 +9,24 @@ from stackctl.validation import expect, listening
 from stackctl.validation.connection import Node
 from stackctl.validation.inventory import Target
 from stackctl.validation.probes import cache as probe
-from stackctl.validation.roles import SUITES
 from stackctl.validation.system import System
 
-UNITS = SUITES["cache"].units
 
-
-@pytest.fixture(scope="session")
-def value(node: Node, system: System, target: Target) -> Any:
+@pytest.fixture(scope="module")
+def value(node: Node, system: System, target: Target, units: tuple[str, ...]) -> Any:
     """What became of a value that was written, read and deleted."""
-    expect.running(system, UNITS)
+    expect.running(system, units)
     return node.ask(probe.value, host=own_address(target["cache_listen"]), port=target["cache_port"])
 
 
-def test_runs(system: System) -> None:
+def test_runs(system: System, units: tuple[str, ...]) -> None:
     """memcached runs."""
-    expect.nothing(system.wrong_now(UNITS))
+    expect.nothing(system.wrong_now(units))
 
 
-def test_listens(system: System, target: Target) -> None:
+def test_listens(system: System, target: Target, units: tuple[str, ...]) -> None:
     """memcached listens where the site says."""
-    expect.running(system, UNITS)
+    expect.running(system, units)
     expect.nothing(listening.missing("cache", target, system))
 
 

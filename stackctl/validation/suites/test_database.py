@@ -11,37 +11,33 @@ from stackctl.validation import expect, listening, volumes
 from stackctl.validation.connection import Node
 from stackctl.validation.inventory import Target
 from stackctl.validation.probes import database as probe
-from stackctl.validation.roles import SUITES
 from stackctl.validation.system import System
 
-UNITS = SUITES["database"].units
-NAME = USER = "stacksearch"
-SECRET = "database_stacksearch_password"
 
-
-@pytest.fixture(scope="session")
-def database(node: Node, system: System, target: Target) -> Any:
+@pytest.fixture(scope="module")
+def database(node: Node, system: System, target: Target, units: tuple[str, ...]) -> Any:
     """What became of a row, and of wrong passwords."""
-    expect.running(system, UNITS)
-    password = Secrets(Path(target["stackctl_site_directory"])).find(SECRET)
+    expect.running(system, units)
+    account = target["database_accounts"][0]
+    password = Secrets(Path(target["stackctl_site_directory"])).find(f"database_{account['name']}_password")
     return node.ask(
         probe.examine,
         host=own_address(target["database_listen"]),
         port=target["database_port"],
-        user=USER,
-        database=NAME,
+        user=account["name"],
+        database=account["database"],
         password=None if password is None else password.reveal(),
     )
 
 
-def test_runs(system: System) -> None:
+def test_runs(system: System, units: tuple[str, ...]) -> None:
     """The database runs."""
-    expect.nothing(system.wrong_now(UNITS))
+    expect.nothing(system.wrong_now(units))
 
 
-def test_listens(system: System, target: Target) -> None:
+def test_listens(system: System, target: Target, units: tuple[str, ...]) -> None:
     """The database listens where the site says."""
-    expect.running(system, UNITS)
+    expect.running(system, units)
     expect.nothing(listening.missing("database", target, system))
 
 
@@ -77,4 +73,4 @@ def test_row(database: Any) -> None:
 
 def _needs_password(database: Any) -> None:
     if not database["asked"]:
-        pytest.skip(f"the site's secrets.yml holds no {SECRET}; run it where apply was run")
+        pytest.skip("the site's secrets.yml holds no password of the database; run this where apply was run")

@@ -9,16 +9,13 @@ from stackctl.validation import expect, listening
 from stackctl.validation.connection import Node
 from stackctl.validation.inventory import Target
 from stackctl.validation.probes import queue as probe
-from stackctl.validation.roles import SUITES
 from stackctl.validation.system import System
 
-UNITS = SUITES["queue"].units
 
-
-@pytest.fixture(scope="session")
-def jobs(node: Node, system: System, target: Target) -> Any:
+@pytest.fixture(scope="module")
+def jobs(node: Node, system: System, target: Target, units: tuple[str, ...]) -> Any:
     """What became of a job on each protocol; our own worker does it."""
-    expect.running(system, UNITS)
+    expect.running(system, units)
     return node.ask(
         probe.round_trips,
         host=own_address(target["queue_listen"]),
@@ -28,14 +25,14 @@ def jobs(node: Node, system: System, target: Target) -> Any:
     )
 
 
-def test_runs(system: System) -> None:
+def test_runs(system: System, units: tuple[str, ...]) -> None:
     """gearmand runs."""
-    expect.nothing(system.wrong_now(UNITS))
+    expect.nothing(system.wrong_now(units))
 
 
-def test_listens(system: System, target: Target) -> None:
+def test_listens(system: System, target: Target, units: tuple[str, ...]) -> None:
     """gearmand listens where the site says, its HTTP protocol on loopback."""
-    expect.running(system, UNITS)
+    expect.running(system, units)
     expect.nothing(listening.missing("queue", target, system))
 
 

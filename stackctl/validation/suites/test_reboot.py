@@ -2,13 +2,12 @@
 
 from stackctl.validation import expect
 from stackctl.validation.inventory import Target
-from stackctl.validation.roles import SUITES, units_of
+from stackctl.validation.roles import units_of
 from stackctl.validation.system import System, Unit
 
 
 def _units(system: System, target: Target) -> list[Unit]:
-    names = units_of(name for name, suite in SUITES.items() if suite.is_for(target))
-    return [system.units[name] for name in names]
+    return [system.units[name] for name in units_of(target)]
 
 
 def test_units_start_at_boot(system: System, target: Target) -> None:

@@ -25,7 +25,9 @@ def archive(files: dict[str, str]) -> bytes:
 
 def packed(program: str, data: bytes) -> bytes:
     # the kernel reads lz4 only in its old form
-    done = subprocess.run([program, *(["-l"] if program == "lz4" else []), "-c"], input=data, capture_output=True, check=True)
+    done = subprocess.run(
+        [program, *(["-l"] if program == "lz4" else []), "-c"], input=data, capture_output=True, check=True
+    )
     return done.stdout
 
 

@@ -11,7 +11,7 @@ from stackctl.validation.system import Socket, System
 SSH = Socket("tcp", "0.0.0.0", 22, ("sshd",))
 DATABASE = Socket("tcp", "127.0.0.1", 3306, ("mariadbd",))
 CACHE = Socket("tcp", "10.0.0.5", 11211, ("memcached",))
-QUEUE = Socket("tcp", "::", 4730, ("gearmand",))
+QUEUE = Socket("tcp", "127.0.0.1", 4730, ("gearmand",))
 HTTP = Socket("tcp", "127.0.0.1", 4780, ("gearmand",))
 
 
@@ -21,9 +21,10 @@ def target(**more: Any) -> Target:
         "database_port": 3306,
         "cache_listen": "10.0.0.5",
         "cache_port": 11211,
-        "queue_listen": "::",
+        "queue_listen": "127.0.0.1",
         "queue_port": 4730,
         "queue_http_port": 4780,
+        "queue_loopback_port": 4731,
         "search_web_listen": "0.0.0.0",
         "search_web_port": 80,
         "search_index_listen": "127.0.0.1",
@@ -48,7 +49,7 @@ def test_what_does_not_listen_is_missing() -> None:
     assert listening.missing("queue", target(), system(QUEUE)) == [
         "nothing listens as the queue's HTTP protocol on 127.0.0.1:4780"
     ]
-    assert listening.missing("queue", target(), system(HTTP)) == ["nothing listens as the queue on [::]:4730"]
+    assert listening.missing("queue", target(), system(HTTP)) == ["nothing listens as the queue on 127.0.0.1:4730"]
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0", "*", "::", "10.0.0.6"])
@@ -67,6 +68,19 @@ def test_a_port_taken_by_another_process_is_told_with_its_name() -> None:
     ]
     assert listening.beyond(target(), taken) == [
         "mysqld_safe and socat on tcp 127.0.0.1:3306 listens, and the site does not say so"
+    ]
+
+
+def test_a_queue_for_others_is_systemds_socket_before_gearmand() -> None:
+    open_to_all = target(queue_listen="::")
+    front = Socket("tcp", "*", 4730, ("systemd", "systemd-socket-"))
+    behind = Socket("tcp", "127.0.0.1", 4731, ("gearmand",))
+    assert listening.missing("queue", open_to_all, system(front, behind, HTTP)) == []
+    assert listening.beyond(open_to_all, system(front, behind, HTTP, SSH)) == []
+    assert listening.astray("queue", open_to_all, system(front, behind, HTTP, SSH)) == []
+    alone = Socket("tcp", "*", 4730, ("gearmand",))
+    assert listening.missing("queue", open_to_all, system(alone, behind, HTTP)) == [
+        "the place of the queue on [::]:4730 is taken by gearmand on tcp *:4730"
     ]
 
 

@@ -41,8 +41,10 @@ _UsageError: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__na
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line and end the process with the right code; no traceback reaches a user."""
     try:
-        status = app(args=argv, standalone_mode=False)
+        status = app(args=argv, prog_name="stackctl", standalone_mode=False)
         code = int(status) if isinstance(status, int) else int(ExitCode.DONE)
+        if code == ExitCode.INTERRUPTED:
+            raise KeyboardInterrupt
     except StackctlError as failure:
         console.error(str(failure))
         code = failure.code
@@ -55,6 +57,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     except BrokenPipeError:
         sys.stderr.close()
         code = ExitCode.DONE
+    except OSError as failure:
+        where = f"{failure.filename}: " if failure.filename else ""
+        console.error(f"{where}{failure.strerror or failure}")
+        code = ExitCode.FAILED
     sys.exit(code)
 
 

@@ -42,7 +42,5 @@ def check(inventory: Inventory = None, json: Json = False) -> None:
     )
     for warning in warnings:
         console.warn(str(warning))
-    doubtful = (
-        "" if not warnings else ", with 1 warning" if len(warnings) == 1 else f", with {len(warnings)} warnings"
-    )
-    console.note(f"{shown(opened.file)} is right{doubtful}")
+    what = "is right" if not warnings else f"can be used; warnings: {len(warnings)}"
+    console.note(f"{shown(opened.file)} {what}")

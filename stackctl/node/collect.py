@@ -1,0 +1,204 @@
+"""Collects what a server is and what is on its disks: one JSON document, read-only, tolerant of missing tools."""
+
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from . import claim, fingerprint, signatures
+from .blocks import block_devices
+from .process import ProcessError
+from .system import System
+
+FORMAT = 1
+"""Counts up when the document changes so that an older reader would misread it."""
+
+PROGRAMS = ("mdadm", "lvm", "mkfs.xfs", "sfdisk", "update-initramfs")
+"""What a layout needs beyond Debian's essential packages."""
+
+FILES = ("/etc/fstab", "/etc/mdadm/mdadm.conf")
+
+_COLUMNS = "KNAME,TYPE,SIZE,SERIAL,WWN,MODEL,VENDOR,REV,TRAN,HCTL,PTTYPE,PTUUID,PARTTYPE,PARTUUID"
+_LVM = {
+    "vg": "vg_name,vg_uuid,vg_tags,vg_extent_size,vg_extent_count,vg_free_count,vg_missing_pv_count",
+    "pv": "pv_name,pv_major,pv_minor,pv_uuid,vg_name,vg_uuid,pe_start,pv_size,dev_size,pv_missing",
+    "lv": "lv_name,lv_uuid,lv_tags,lv_size,lv_attr,lv_active",
+    "pvseg": "pvseg_start",
+    "seg": "lv_uuid,segtype,seg_start_pe,seg_size_pe,seg_pe_ranges",
+}
+_OCTAL = re.compile(r"\\(\d{3})")
+
+
+def collect(system: System | None = None, *, paths: Iterable[str] = ()) -> dict[str, Any]:
+    """The facts of this server; ``paths`` are folders to be told about (mount points to be).
+
+    What could not be read is said under ``missing`` and ``errors``; a disk that cannot be read has its error
+    there and counts as holding something unknown.
+    """
+    system = system or System()
+    system.settle()
+    errors: list[str] = []
+    blocks = block_devices(system)
+    facts: dict[str, Any] = {
+        "format": FORMAT,
+        "host": _host(system),
+        "missing": [program for program in PROGRAMS if not _has(program)],
+        "blocks": blocks,
+        "lsblk": _lsblk(system, errors),
+        "links": _links(system),
+        "mounts": _mounts(system, blocks),
+        "swaps": _swaps(system),
+        "mdstat": system.text("/proc/mdstat") or "",
+        "lvm": _lvm(system, errors) if _has("lvm") else None,
+        "files": {path: _file(system, path) for path in FILES},
+        "initramfs": _initramfs(system),
+        "folders": {path: _folder(system, path) for path in paths},
+    }
+    readable = [name for name, device in blocks.items() if device["kind"] != "loop" and device["size"]]
+    facts["signatures"] = _signatures(system, readable, errors)
+    disks = [name for name, device in blocks.items() if device["kind"] == "disk"]
+    partitioned = {str(device["disk"]) for device in blocks.values() if "disk" in device}
+    bare = [name for name in disks if name not in facts["signatures"] and name not in partitioned]
+    facts["lost"] = signatures.lost_on(system, bare)
+    facts["superblocks"] = signatures.superblocks(system, facts["signatures"])
+    facts["claims"] = {name: found for name in disks if (found := claim.read(system, name))}
+    facts["errors"] = errors
+    facts["fingerprints"] = {name: fingerprint.of_disk(facts, name) for name in disks}
+    return facts
+
+
+def _has(program: str) -> bool:
+    return shutil.which(program, path="/usr/sbin:/usr/bin:/sbin:/bin") is not None
+
+
+def _host(system: System) -> dict[str, Any]:
+    release = dict(line.split("=", 1) for line in (system.text("/etc/os-release") or "").splitlines() if "=" in line)
+    memory = re.search(r"^MemTotal:\s+(\d+) kB", system.text("/proc/meminfo") or "", re.MULTILINE)
+    models = re.findall(r"^model name\s*:\s*(.+)$", system.text("/proc/cpuinfo") or "", re.MULTILINE)
+    name = os.uname()
+    return {
+        "name": (system.text("/proc/sys/kernel/hostname") or name.nodename).strip(),
+        "kernel": (system.text("/proc/sys/kernel/osrelease") or name.release).strip(),
+        "architecture": name.machine,
+        "system": release.get("ID", "").strip('"'),
+        "version": release.get("VERSION_ID", "").strip('"'),
+        "vendor": str(system.value("/sys/class/dmi/id/sys_vendor") or ""),
+        "product": str(system.value("/sys/class/dmi/id/product_name") or ""),
+        "memory": int(memory.group(1)) * 1024 if memory else 0,
+        "processors": len(models) or os.cpu_count() or 0,
+        "processor": models[0].strip() if models else "",
+    }
+
+
+def _lsblk(system: System, errors: list[str]) -> list[dict[str, Any]]:
+    said = system.runner.run(["lsblk", "--json", "--bytes", "--list", f"--output={_COLUMNS}"], check=False)
+    found = _json(said.stdout).get("blockdevices", [])
+    if not found:
+        errors.append(f"lsblk told of no device: {said.stderr.strip()}")
+    return [
+        {key: value.strip() if isinstance(value, str) else value for key, value in device.items()} for device in found
+    ]
+
+
+def _links(system: System) -> dict[str, list[str]]:
+    """The persistent names under /dev/disk/by-id and by-path, by device."""
+    found: dict[str, list[str]] = {}
+    for folder in ("/dev/disk/by-id", "/dev/disk/by-path"):
+        for name in system.names(folder):
+            if target := system.link(f"{folder}/{name}"):
+                found.setdefault(target, []).append(f"{folder}/{name}")
+    return found
+
+
+def _mounts(system: System, blocks: dict[str, dict[str, Any]]) -> list[dict[str, str]]:
+    """What is mounted from block devices, in the order of mounting."""
+    numbers = {device["number"]: name for name, device in blocks.items()}
+    found = []
+    for line in (system.text("/proc/self/mountinfo") or "").splitlines():
+        before, _, after = line.partition(" - ")
+        fields, source = before.split(), after.split()
+        if len(fields) < 6 or len(source) < 3 or not source[1].startswith("/dev/"):
+            continue
+        found.append(
+            {
+                # btrfs mounts by numbers that no device has
+                "device": numbers.get(fields[2]) or system.path(_plain(source[1])).resolve().name,
+                "root": _plain(fields[3]),
+                "path": _plain(fields[4]),
+                "type": source[0],
+                "options": ",".join(dict.fromkeys((fields[5] + "," + source[2]).split(","))),
+            }
+        )
+    return found
+
+
+def _plain(text: str) -> str:
+    return _OCTAL.sub(lambda match: chr(int(match.group(1), 8)), text)
+
+
+def _swaps(system: System) -> list[str]:
+    """The kernel's names of the devices that are swapped to."""
+    lines = (system.text("/proc/swaps") or "").splitlines()[1:]
+    paths = [_plain(line.split()[0]) for line in lines if line.strip()]
+    return [system.path(path).resolve().name for path in paths if path.startswith("/dev/")]
+
+
+def _lvm(system: System, errors: list[str]) -> list[dict[str, Any]]:
+    words = ["lvm", "fullreport", "--all", "--reportformat=json", "--units=b", "--nosuffix"]
+    for section, columns in _LVM.items():
+        words += ["--configreport", section, "-o", columns]
+    said = system.runner.run(words, check=False)
+    if said.returncode:
+        errors.append(f"lvm fullreport ended with {said.returncode}: {said.stderr.strip()}")
+    report = _json(said.stdout).get("report", [])
+    return report if isinstance(report, list) else []
+
+
+def _file(system: System, path: str) -> dict[str, Any] | None:
+    text = system.text(path)
+    return None if text is None else {"text": text, "changed": system.path(path).stat().st_mtime_ns}
+
+
+def _initramfs(system: System) -> dict[str, int]:
+    """The boot images and when each was made (nanoseconds)."""
+    names = [name for name in system.names("/boot") if name.startswith("initrd.img-") and name.count(".new") == 0]
+    return {f"/boot/{name}": system.path(f"/boot/{name}").stat().st_mtime_ns for name in names}
+
+
+def _folder(system: System, path: str) -> dict[str, Any]:
+    place = system.path(path)
+    return {"exists": place.exists(), "folder": place.is_dir(), "empty": not system.names(path)}
+
+
+def _signatures(system: System, names: list[str], errors: list[str]) -> dict[str, list[dict[str, Any]]]:
+    """All at once, and one by one where a device cannot be read: those get a signature ``unreadable``."""
+    try:
+        return signatures.on_devices(system, names)
+    except ProcessError:
+        pass
+    found: dict[str, list[dict[str, Any]]] = {}
+    for name in names:
+        try:
+            found.update(signatures.on_devices(system, [name]))
+        except ProcessError as failure:
+            errors.append(str(failure))
+            found[name] = [{"type": "unreadable", "offset": 0, "uuid": "", "label": ""}]
+    return found
+
+
+def _json(text: str) -> dict[str, Any]:
+    """The JSON object in what a tool says, whatever it advises before or after."""
+    start, end = text.find("{"), text.rfind("}")
+    try:
+        value = json.loads(text[start : end + 1]) if start >= 0 else {}
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+if __name__ == "__main__":
+    json.dump(collect(paths=sys.argv[1:]), sys.stdout, indent=1)
+    sys.stdout.write("\n")

@@ -1,0 +1,80 @@
+"""What is written on block devices: magic numbers, file-system and RAID superblocks, lost partitions."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from .system import System
+
+LOST_PARTITION_STARTS = (1 << 20, 63 * 512)
+"""Where a first partition begins by the customs of today and of yesterday."""
+
+_SUPERBLOCK = 512
+_RAW = {"xfs": 0, "linux_raid_member": None}
+"""Superblocks that are kept raw: at a fixed offset, or (None) where the signature lies."""
+
+
+def on_devices(system: System, names: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
+    """The signatures on each named device that has any: ``type``, ``offset``, ``uuid``, ``label``.
+
+    Raises ProcessError when a device cannot be read: silence would look like a blank disk.
+    """
+    names = list(names)
+    if not names:
+        return {}
+    said = system.runner.run(["wipefs", "--no-act", "--json", *(str(system.device(name)) for name in names)])
+    found: dict[str, list[dict[str, Any]]] = {}
+    for signature in _json(said.stdout).get("signatures", []):
+        found.setdefault(signature["device"], []).append(
+            {
+                "type": signature["type"],
+                "offset": int(str(signature["offset"]), 0),
+                "uuid": signature.get("uuid") or "",
+                "label": signature.get("label") or "",
+            }
+        )
+    return found
+
+
+def lost_on(system: System, names: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
+    """What begins on each named disk where a first partition would: its table may have been lost."""
+    devices = {str(system.device(name)): name for name in names}
+    found: dict[str, list[dict[str, Any]]] = {}
+    if not devices:
+        return found
+    for start in LOST_PARTITION_STARTS:
+        # blkid ends with 2 where the last device holds nothing
+        words = ["blkid", "--probe", f"--offset={start}", "--output=export", "--usages=filesystem,raid,crypto,other"]
+        said = system.runner.run([*words, *devices], check=False)
+        for block in said.stdout.split("\n\n"):
+            values = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
+            name = devices.get(values.get("DEVNAME", ""))
+            if name and "TYPE" in values:
+                found.setdefault(name, []).append(
+                    {
+                        "type": values["TYPE"],
+                        "offset": start,
+                        "uuid": values.get("UUID", ""),
+                        "label": values.get("LABEL", ""),
+                    }
+                )
+    return found
+
+
+def superblocks(system: System, signatures: dict[str, list[dict[str, Any]]]) -> dict[str, dict[str, str]]:
+    """The raw superblocks (hexadecimal) of the kinds whose geometry we read, by kind and device."""
+    found: dict[str, dict[str, str]] = {}
+    for name, present in signatures.items():
+        for signature in present:
+            kind = signature["type"]
+            if kind in _RAW:
+                offset = _RAW[kind]
+                block = system.read_at(name, signature["offset"] if offset is None else offset, _SUPERBLOCK)
+                found.setdefault(kind, {})[name] = block.hex()
+    return found
+
+
+def _json(text: str) -> dict[str, Any]:
+    start = text.find("{")
+    value = json.loads(text[start:]) if start >= 0 else {}
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,1 @@
+"""Storage, the heart: alignment, ownership, planning, reading back. Pure arithmetic over frozen values."""

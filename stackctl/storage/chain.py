@@ -1,0 +1,72 @@
+"""The links of the alignment chain, for numbers that are planned and for numbers that were read back."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from stackctl.storage.alignment import Link
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A disk's part in the array: its grain, and where partition and md data begin, in bytes."""
+
+    disk: str
+    grain: int
+    alignment_offset: int
+    partition_start: int
+    data_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stripes:
+    """A file system's own idea of the stripes, in bytes."""
+
+    unit: int
+    width: int
+    log_unit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """All that the chain is made of, layer by layer; layers that are not there yet are left empty."""
+
+    members: Sequence[Member]
+    chunk: int
+    width: int
+    group: str = ""
+    group_start: int | None = None
+    extent_size: int | None = None
+    volumes: Mapping[str, int] | None = None
+    """Where each logical volume begins, counted from the start of the array."""
+    filesystems: Mapping[str, Stripes] | None = None
+
+
+def links(numbers: Numbers) -> tuple[Link, ...]:
+    """The chain, from the disks upwards."""
+    return tuple(_links(numbers))
+
+
+def _links(numbers: Numbers) -> Iterator[Link]:
+    for member in numbers.members:
+        start = member.partition_start - member.alignment_offset
+        yield Link("partition", member.disk, start, member.grain, "physical block")
+        yield Link("md data", member.disk, start + member.data_offset, member.grain, "physical block")
+        yield Link("md data offset", member.disk, member.data_offset, numbers.chunk, "chunk")
+    if numbers.group_start is not None:
+        yield Link("PV data", numbers.group, numbers.group_start, numbers.width, "stripe width")
+    if numbers.extent_size is not None:
+        yield Link("extent", numbers.group, numbers.extent_size, numbers.width, "stripe width")
+    for name, start in (numbers.volumes or {}).items():
+        yield Link("LV", f"{numbers.group}/{name}", start, numbers.width, "stripe width")
+    for name, stripes in (numbers.filesystems or {}).items():
+        yield Link("XFS stripe unit", name, stripes.unit, numbers.chunk, "chunk")
+        yield Link("XFS stripe width", name, stripes.width, numbers.width, "stripe width")
+        yield from _log(name, stripes, numbers.chunk)
+
+
+def _log(name: str, stripes: Stripes, chunk: int) -> Iterator[Link]:
+    """The log's unit is the chunk, or a part of it that divides it."""
+    if stripes.log_unit <= chunk:
+        yield Link("XFS log unit", name, chunk, stripes.log_unit, "log unit divides the chunk")
+    else:
+        yield Link("XFS log unit", name, stripes.log_unit, chunk, "chunk")

@@ -1,0 +1,62 @@
+"""The numbers of the alignment chain as they are on a machine."""
+
+from collections.abc import Collection
+
+from stackctl.hardware.array import Array
+from stackctl.hardware.lvm import LogicalVolume, VolumeGroup
+from stackctl.hardware.machine import Machine
+from stackctl.storage.alignment import grain
+from stackctl.storage.chain import Member, Numbers, Stripes
+from stackctl.storage.levels import LEVELS
+
+
+def numbers_of(machine: Machine, array: Array, group: VolumeGroup | None) -> Numbers:
+    """What was read back of an array and the volume group on it."""
+    level = next((found for found in LEVELS.values() if found.name == array.level), None)
+    data_disks = level.data_disks(array.disks) if level else array.disks
+    logical = [volume for volume in group.logical if volume.segments] if group else []
+    return Numbers(
+        members=_members(machine, array),
+        chunk=array.chunk,
+        width=array.chunk * data_disks,
+        group=group.name if group else "",
+        group_start=group.physical[0].start if group else None,
+        extent_size=group.extent_size if group else None,
+        volumes={volume.name: volume_start(group, volume) for volume in logical} if group else {},
+        filesystems={
+            volume.name: Stripes(found.stripe_unit, found.stripe_width, found.log_stripe_unit)
+            for volume in logical
+            if (found := machine.filesystem(volume.device))
+        },
+    )
+
+
+def volume_start(group: VolumeGroup, volume: LogicalVolume) -> int:
+    """Where a logical volume begins, counted from the start of its physical volume, in bytes."""
+    return group.physical[0].start + volume.segments[0].start * group.extent_size
+
+
+def next_extent(group: VolumeGroup, kept: Collection[str]) -> int:
+    """The first extent behind the volumes that are kept: where LVM puts the next one."""
+    ends = [
+        segment.start + segment.extents
+        for volume in group.logical
+        if volume.name in kept
+        for segment in volume.segments
+    ]
+    return max(ends, default=0)
+
+
+def _members(machine: Machine, array: Array) -> tuple[Member, ...]:
+    """The array's members; a disk that is a member as a whole counts as a partition that begins at 0."""
+    starts = {
+        name: (disk, start)
+        for disk in machine.disks
+        for name, start in ((disk.name, 0), *((part.name, part.start) for part in disk.partitions))
+    }
+    return tuple(
+        Member(disk.key, grain(disk.limits, array.chunk), disk.alignment_offset, start, member.data_offset)
+        for member in array.members
+        if member.device in starts
+        for disk, start in [starts[member.device]]
+    )

@@ -1,0 +1,177 @@
+"""What of a layout is already there: which array, which group, and what an unfinished run has left."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from stackctl.errors import StackctlError
+from stackctl.hardware.array import Array, Superblock
+from stackctl.hardware.disk import Disk
+from stackctl.hardware.lvm import VolumeGroup
+from stackctl.hardware.machine import Machine
+from stackctl.storage.alignment import Geometry
+from stackctl.storage.contents import Contents, State, our_arrays, words
+from stackctl.storage.levels import Level
+from stackctl.storage.marks import GROUP_TAG, Marks
+from stackctl.units import format_size
+
+RAID_PARTITION = "a19d880f-05fc-4d3b-a006-743f0f84911e"
+"""The GPT type "Linux RAID"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """What a layout already has on its disks."""
+
+    contents: tuple[Contents, ...]
+    finished: bool
+    """The group was completed once: from then on nothing of it is made anew."""
+    array: Array | None = None
+    """The running array that is kept."""
+    group: VolumeGroup | None = None
+    """The volume group that is kept."""
+    assemble: str = ""
+    """The UUID of a finished array that must be assembled first."""
+    leftovers: tuple[Array, ...] = ()
+    """Arrays of an unfinished run, in the way of a new one."""
+    orphan: bool = False
+    """The kept array carries a physical volume, or a group, of an unfinished run."""
+    conflicts: tuple[str, ...] = field(default=())
+    """Why what is there cannot be this layout, although it carries its marks."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def marked(self) -> tuple[Disk, ...]:
+        """The disks that carry the layout's partition."""
+        return tuple(found.disk for found in self.contents if found.partition)
+
+
+def holding(
+    contents: Sequence[Contents], machine: Machine, marks: Marks, level: Level, geometry: Geometry
+) -> Holding:
+    """What is there of the layout on its disks, foreign ones left out of account.
+
+    Raises StackctlError when the server lacks the tools to tell.
+    """
+    if any(found.state is State.OURS for found in contents):
+        return _finished(tuple(contents), machine, marks, level, geometry)
+    return _unfinished(tuple(contents), machine, marks, level, geometry)
+
+
+def _finished(
+    contents: tuple[Contents, ...], machine: Machine, marks: Marks, level: Level, geometry: Geometry
+) -> Holding:
+    parts = {found.partition.name for found in contents if found.partition}
+    members = [member for member in machine.members if member.device in parts]
+    uuids = {member.uuid for member in members}
+    if not uuids:
+        return Holding(contents, True, conflicts=("it carries this layout's partition, but no array lies in it",))
+    if len(uuids) > 1:
+        return Holding(contents, True, conflicts=("its disks are members of different arrays",))
+    if wrong := tuple(_array_conflicts(members[0], level, geometry)):
+        return Holding(contents, True, conflicts=wrong)
+    array = next((found for found in our_arrays(machine, marks) if found.uuid in uuids and found.running), None)
+    if array is None:
+        return Holding(contents, True, assemble=uuids.pop())
+    group = machine.group_of(array.device)
+    if group is None:
+        _want_lvm(machine, array)
+        return Holding(contents, True, array, conflicts=("its array holds no volume group",))
+    if group.name != marks.group or GROUP_TAG not in group.tags:
+        return Holding(contents, True, array, conflicts=(f"its array holds the volume group {group.name}, not ours",))
+    notes = []
+    if not array.whole:
+        missing = array.disks - len(array.slots)
+        notes.append(
+            f"the array {array.name} runs without {missing} of its {array.disks} members: "
+            "it is left as it is, and lives on one disk fewer"
+        )
+    return Holding(contents, True, array, group, notes=tuple(notes))
+
+
+def _unfinished(
+    contents: tuple[Contents, ...], machine: Machine, marks: Marks, level: Level, geometry: Geometry
+) -> Holding:
+    parts = {found.partition.name for found in contents if found.partition}
+    arrays = [
+        array for array in our_arrays(machine, marks) if any(member.device in parts for member in array.members)
+    ]
+    if conflicts := tuple(conflict for array in arrays for conflict in _in_unfinished(array, machine, marks)):
+        return Holding(contents, False, conflicts=conflicts)
+    right = all(partition_is_right(found, geometry) for found in contents)
+    kept = next(
+        (
+            array
+            for array in arrays
+            if right
+            and array.whole
+            and {member.device for member in array.members} == parts
+            and (array.level, array.layout, array.chunk, array.disks)
+            == (level.name, level.layout_number, geometry.chunk, geometry.disks)
+            and all(member.data_offset == geometry.data_offset for member in array.members)
+        ),
+        None,
+    )
+    leftovers = tuple(array for array in arrays if array is not kept)
+    if kept is None:
+        return Holding(contents, False, leftovers=leftovers)
+    group = machine.group_of(kept.device)
+    if group and _group_is_right(group, geometry):
+        return Holding(contents, False, kept, group, leftovers=leftovers)
+    if group and group.logical:
+        return Holding(contents, False, kept, conflicts=("its unfinished volume group already holds volumes",))
+    if group is None:
+        _want_lvm(machine, kept)
+    return Holding(contents, False, kept, leftovers=leftovers, orphan=bool(machine.signatures.get(kept.device)))
+
+
+def partition_is_right(found: Contents, geometry: Geometry) -> bool:
+    """Whether the disk has our partition where the layout wants it, in both copies of the table."""
+    partition = found.partition
+    if partition is None or (partition.start, partition.size) != (geometry.partition_start, geometry.partition_size):
+        return False
+    copies = sum(1 for signature in found.disk.signatures if signature.type == "gpt")
+    return copies == 2 and partition.type in ("", RAID_PARTITION)
+
+
+def _array_conflicts(member: Superblock, level: Level, geometry: Geometry) -> Iterator[str]:
+    kind = f"raid{member.level}"
+    if (kind, member.layout) != (level.name, level.layout_number):
+        yield f"its array is {kind}, layout {member.layout:#x}; the site says {level.name}, {level.layout}"
+    if member.chunk != geometry.chunk:
+        yield f"its array has a chunk of {format_size(member.chunk)}; the site says {format_size(geometry.chunk)}"
+    if member.disks != geometry.disks:
+        yield f"its array is made of {member.disks} disks; the site says {geometry.disks}"
+
+
+def _in_unfinished(array: Array, machine: Machine, marks: Marks) -> Iterator[str]:
+    """What stands in the way of making an unfinished array anew: someone has used it meanwhile."""
+    for signature in machine.signatures.get(array.device, ()):
+        if signature.type != "LVM2_member":
+            yield f"its unfinished array holds {words(signature)}"
+    group = machine.group_of(array.device)
+    if group and group.name != marks.group:
+        yield f"its unfinished array holds the volume group {group.name}"
+    for name in (array.device, *machine.above(array.device)):
+        for mount in machine.mounts_on(name):
+            yield f"its unfinished array is mounted at {mount.path}"
+        if name in machine.swaps:
+            yield "its unfinished array is in use as swap"
+
+
+def _group_is_right(group: VolumeGroup, geometry: Geometry) -> bool:
+    return (
+        GROUP_TAG in group.tags
+        and group.extent_size % geometry.width == 0
+        and not group.missing
+        and len(group.physical) == 1
+        and group.physical[0].start % geometry.width == 0
+    )
+
+
+def _want_lvm(machine: Machine, array: Array) -> None:
+    kinds = {signature.type for signature in machine.signatures.get(array.device, ())}
+    if "LVM2_member" in kinds and "lvm" in machine.missing:
+        raise StackctlError(
+            f"the array {array.name} holds LVM volumes, and lvm2 is not installed there to read them",
+            hint="apply installs it before it looks; or install lvm2 on the server",
+        )

@@ -1,0 +1,158 @@
+"""Reading back: what a live machine has of a layout, and whether every layer is there, aligned, and kept at boot."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from stackctl.hardware.array import Array
+from stackctl.hardware.lvm import LogicalVolume, VolumeGroup
+from stackctl.hardware.machine import Machine
+from stackctl.site.models import Layout
+from stackctl.storage import chain
+from stackctl.storage.alignment import Link, log_stripe_unit
+from stackctl.storage.fstab import in_fstab
+from stackctl.storage.levels import LEVELS, Level
+from stackctl.storage.marks import GROUP_TAG, NEW_TAG, OURS, Marks
+from stackctl.storage.numbers import numbers_of
+from stackctl.units import format_size
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at: what it should be, what it is."""
+
+    layer: str
+    subject: str
+    expected: str
+    found: str
+    ok: bool
+
+    def __str__(self) -> str:
+        return f"{self.layer} {self.subject}: {self.found}" + ("" if self.ok else f", expected {self.expected}")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+
+def check(layout: Layout, machine: Machine) -> list[Finding]:
+    """Every layer of ``layout`` on ``machine``, from the partitions to the boot image; ``ok`` where all is well."""
+    return list(_check(layout, machine))
+
+
+def faults(findings: list[Finding]) -> list[Finding]:
+    """The findings that are not as they should be."""
+    return [finding for finding in findings if not finding.ok]
+
+
+def _check(layout: Layout, machine: Machine) -> Iterator[Finding]:
+    level = LEVELS[layout.raid.level]
+    name = Marks("", layout.volume_group).array_name
+    group = next((found for found in machine.groups if found.name == layout.volume_group), None)
+    array = _array(machine, group, name)
+    yield _present("array", name, array is not None)
+    if array:
+        yield from _array_findings(array, layout, level, machine)
+    yield _present("volume group", layout.volume_group, group is not None)
+    if array:
+        for link in chain.links(numbers_of(machine, array, group)):
+            yield _aligned(link)
+    if group:
+        tags = ", ".join(sorted(group.tags))
+        yield Finding("volume group", f"{group.name}, tags", GROUP_TAG, tags or "none", GROUP_TAG in group.tags)
+    for volume_name in layout.volumes:
+        yield from _volume_findings(volume_name, layout, level, machine, group)
+    if array:
+        yield from _boot_findings(array, machine)
+
+
+def _array(machine: Machine, group: VolumeGroup | None, name: str) -> Array | None:
+    physical = {volume.device for volume in group.physical} if group else set()
+    under = (array for array in machine.arrays if array.device in physical)
+    named = (array for array in machine.arrays if array.name == name)
+    return next(under, None) or next(named, None)
+
+
+def _present(layer: str, subject: str, there: bool) -> Finding:
+    return Finding(layer, subject, "present", "present" if there else "missing", there)
+
+
+def _aligned(link: Link) -> Finding:
+    off = "" if link.aligned else f", off by {link.off}"
+    expected = f"a multiple of {link.multiple_of} ({link.why})"
+    return Finding(f"alignment, {link.layer}", link.subject, expected, f"{link.value}{off}", link.aligned)
+
+
+def _array_findings(array: Array, layout: Layout, level: Level, machine: Machine) -> Iterator[Finding]:
+    count = layout.disks.count
+    yield _same("array", f"{array.name}, level", level.name, array.level)
+    yield _same("array", f"{array.name}, layout", f"{level.layout_number:#x}", f"{array.layout:#x}")
+    yield _same("array", f"{array.name}, chunk", format_size(layout.raid.chunk), format_size(array.chunk))
+    yield _same("array", f"{array.name}, members", f"{count} of {count}", f"{len(array.slots)} of {array.disks}")
+    yield Finding("array", f"{array.name}, bitmap", "internal", array.bitmap, array.bitmap.startswith(("+", "-")))
+    labels = {part.name: part.label for disk in machine.disks for part in disk.partitions}
+    mark = f"{OURS}:{layout.volume_group}:"[:28]
+    for member in array.members:
+        label = labels.get(member.device, "")
+        ours = label.startswith(mark)
+        yield Finding("partition", f"{_disk(machine, member.device)}, name", f"{mark}…", label or "none", ours)
+    for disk in machine.disks:
+        copies = sum(1 for signature in disk.signatures if signature.type == "gpt")
+        if any(machine.disk_of(member.device) == disk.name for member in array.members):
+            yield _same("partition", f"{disk.key}, copies of the table", "2", str(copies))
+
+
+def _disk(machine: Machine, device: str) -> str:
+    name = machine.disk_of(device)
+    return next((disk.key for disk in machine.disks if disk.name == name), device)
+
+
+def _volume_findings(
+    name: str, layout: Layout, level: Level, machine: Machine, group: VolumeGroup | None
+) -> Iterator[Finding]:
+    subject = f"{layout.volume_group}/{name}"
+    volume = group.volume(name) if group else None
+    yield _present("volume", subject, volume is not None)
+    if volume is None:
+        return
+    yield Finding("volume", f"{subject}, complete", "yes", *_complete(volume))
+    filesystem = machine.filesystem(volume.device)
+    yield _present("file system", subject, filesystem is not None)
+    if filesystem is None:
+        return
+    chunk = layout.raid.chunk
+    width = chunk * level.data_disks(layout.disks.count)
+    log = log_stripe_unit(chunk)
+    yield _same("file system", f"{subject}, stripe unit", format_size(chunk), format_size(filesystem.stripe_unit))
+    yield _same("file system", f"{subject}, stripe width", format_size(width), format_size(filesystem.stripe_width))
+    yield _same("file system", f"{subject}, log unit", format_size(log), format_size(filesystem.log_stripe_unit))
+    path = layout.volumes[name].mount
+    mount = next((found for found in machine.mounts_on(volume.device) if found.path == path), None)
+    yield _present("mount", path, mount is not None)
+    if mount:
+        wanted = "noatime, inode64"
+        shown = ", ".join(sorted(mount.options))
+        yield Finding("mount", f"{path}, options", wanted, shown, {"noatime", "inode64"} <= mount.options)
+    kept = in_fstab(machine, volume.device, path)
+    expected = f"UUID={filesystem.uuid} {path} xfs noatime"
+    lines = [f"{entry.source} {entry.path}" for entry in machine.fstab if entry.path == path]
+    yield Finding("fstab", path, expected, "; ".join(lines) or "no line", kept)
+
+
+def _complete(volume: LogicalVolume) -> tuple[str, bool]:
+    new = NEW_TAG in volume.tags
+    return ("its file system is not complete" if new else "yes"), not new
+
+
+def _boot_findings(array: Array, machine: Machine) -> Iterator[Finding]:
+    path = f"/dev/md/{array.name}"
+    named = [entry.uuid for entry in machine.mdadm_conf if entry.device == path]
+    yield _same("mdadm.conf", path, array.uuid, ", ".join(named) or "no line")
+    for image, made in machine.initramfs.items():
+        newer = made >= machine.mdadm_conf_changed
+        found = "newer than mdadm.conf" if newer else "older than mdadm.conf"
+        yield Finding("initramfs", image, "newer than mdadm.conf", found, newer)
+
+
+def _same(layer: str, subject: str, expected: str, found: str) -> Finding:
+    return Finding(layer, subject, expected, found, expected == found)

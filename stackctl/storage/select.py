@@ -1,0 +1,151 @@
+"""Which disks a layout takes: the grammar of hints, and an answer for every disk that it does not take."""
+
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from stackctl.errors import InputError, RefusedError
+from stackctl.hardware.disk import Disk
+from stackctl.hardware.machine import Machine
+from stackctl.site.models import DiskMatch, DiskSelector
+from stackctl.storage.marks import Marks
+from stackctl.units import format_size
+
+_SYSTEM = ("/", "/boot", "/boot/efi", "/usr", "/var", "/home")
+"""A disk that carries one of these carries the running system, and is never a candidate."""
+
+_COMPARE: Mapping[str, Callable[[int, int], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+    "==": operator.eq,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A disk and why the layout does not take it; no reason means that it matches."""
+
+    disk: Disk
+    reasons: tuple[str, ...]
+
+
+def select(selector: DiskSelector, machine: Machine, marks: Marks) -> tuple[Disk, ...]:
+    """The disks that the layout takes, in the order of their serial numbers.
+
+    Disks that carry the layout's mark already come first: a disk that is plugged in later does not unsettle a
+    layout that is complete. Raises InputError when too few or too many match, with every disk and its reasons,
+    and RefusedError when a disk cannot be told from another.
+    """
+    candidates = tuple(candidate(disk, selector, machine) for disk in machine.disks)
+    matching = [found.disk for found in candidates if not found.reasons]
+    marked = [disk for disk in matching if carries_mark(disk, marks)]
+    strays = [found for found in candidates if found.reasons and carries_mark(found.disk, marks)]
+    if strays:
+        raise InputError(
+            "disks that carry this layout are not among those it takes now:\n" + _table(strays),
+            hint="change the layout's `disks` back so that it takes them",
+        )
+    chosen = marked if len(marked) == selector.count else matching
+    if len(chosen) != selector.count:
+        number = "no disk matches" if not matching else _count(len(matching), "disk matches", "disks match")
+        raise InputError(
+            f"the layout takes {_count(selector.count, 'disk', 'disks')}, but {number}:\n" + _table(candidates),
+            hint="narrow or widen the layout's `disks` (serial, model, transport, rotational, size, exclude)",
+        )
+    _refuse_twins(chosen, machine)
+    return tuple(sorted(chosen, key=lambda disk: natural(disk.key)))
+
+
+def candidate(disk: Disk, selector: DiskSelector, machine: Machine) -> Candidate:
+    """The disk with every reason against it."""
+    return Candidate(disk, tuple(_reasons(disk, selector, machine)))
+
+
+def carries_mark(disk: Disk, marks: Marks) -> bool:
+    """Whether the disk carries the mark of this host's volume group: the partition's name, or a claim."""
+    return claimed(disk, marks) or any(partition.label == marks.partition_label for partition in disk.partitions)
+
+
+def claimed(disk: Disk, marks: Marks) -> bool:
+    """Whether the disk is claimed for this host's volume group, and is the disk that was claimed."""
+    claim = disk.claim
+    return claim is not None and (claim.host, claim.group, claim.disk) == (marks.host, marks.group, disk.key)
+
+
+def natural(text: str) -> tuple[tuple[int, int, str], ...]:
+    """A sort key in which ``LAB-10`` comes after ``LAB-9``."""
+    return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.findall(r"\d+|\D+", text))
+
+
+def _reasons(disk: Disk, selector: DiskSelector, machine: Machine) -> Iterator[str]:
+    if not disk.key:
+        yield "it reports neither a serial number nor a WWN to name it by"
+    if disk.read_only:
+        yield "it is read-only"
+    if carried := _system_mounts(disk, machine):
+        yield f"it carries the running system ({', '.join(carried)})"
+    excluded = list(_words(selector.exclude)) if selector.exclude else []
+    if selector.exclude and excluded and not any(_mismatches(disk, selector.exclude)):
+        yield f"excluded by {', '.join(excluded)}"
+    yield from _mismatches(disk, selector)
+
+
+def _system_mounts(disk: Disk, machine: Machine) -> list[str]:
+    names = (disk.name, *machine.above(disk.name))
+    return [path for path in _SYSTEM if any(m.path == path and m.device in names for m in machine.mounts)]
+
+
+def _mismatches(disk: Disk, match: DiskMatch) -> Iterator[str]:
+    """Why the disk is not as ``match`` says; every word that is given must hold."""
+    if match.serial and not {disk.serial, disk.wwn} & set(match.serial):
+        yield f"its serial is not one of {', '.join(match.serial)}"
+    if match.model is not None and match.model.lower() not in disk.model.lower():
+        yield f"its model {disk.model or 'is unknown and'} does not contain {match.model}"
+    if match.transport is not None and match.transport.lower() != disk.transport.lower():
+        yield f"its transport is {disk.transport or 'unknown'}, not {match.transport}"
+    if match.rotational is not None and match.rotational != disk.limits.rotational:
+        yield "it spins" if disk.limits.rotational else "it does not spin"
+    if bound := match.size_bound():
+        sign, size = bound
+        if not _COMPARE[sign](disk.size, size):
+            yield f"its size {format_size(disk.size)} ({disk.size} bytes) is not {match.size}"
+
+
+def _words(match: DiskMatch) -> Iterator[str]:
+    if match.serial:
+        yield f"serial {', '.join(match.serial)}"
+    if match.model is not None:
+        yield f"model {match.model}"
+    if match.transport is not None:
+        yield f"transport {match.transport}"
+    if match.rotational is not None:
+        yield "rotational" if match.rotational else "not rotational"
+    if match.size is not None:
+        yield f"size {match.size}"
+
+
+def _table(candidates: Sequence[Candidate]) -> str:
+    if not candidates:
+        return "  the server has no disks"
+    return "\n".join(
+        f"  {found.disk.title}: {'; '.join(found.reasons) if found.reasons else 'matches'}" for found in candidates
+    )
+
+
+def _refuse_twins(chosen: Sequence[Disk], machine: Machine) -> None:
+    """A disk must be told from every other by its name: a serial number that two report names neither."""
+    for disk in chosen:
+        twins = [other for other in machine.disks if other is not disk and disk.key in (other.serial, other.wwn)]
+        if twins:
+            names = ", ".join(sorted(other.name for other in (disk, *twins)))
+            raise RefusedError(
+                f"more than one disk reports the serial number {disk.key} (now {names}): they cannot be told apart",
+                hint="two paths to one disk need multipath; else exclude one of them by another word, or take it out",
+            )
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"

@@ -1,0 +1,285 @@
+"""The steps of a plan, one builder a kind: titles for people, parameters and commands for the server."""
+
+import shlex
+from collections.abc import Sequence
+
+from stackctl.hardware.disk import Disk
+from stackctl.storage.alignment import Geometry, log_stripe_unit
+from stackctl.storage.fstab import OPTIONS
+from stackctl.storage.levels import Level
+from stackctl.storage.marks import FSTAB_OPTION, GROUP_TAG, NEW_TAG, Marks, filesystem_label
+from stackctl.storage.ownership import RAID_PARTITION
+from stackctl.storage.plan import Command, Step
+from stackctl.storage.wiping import Release
+from stackctl.units import KIB, MIB, format_size
+
+_HEAD = 16 * MIB
+"""Zeroed at either end of a new partition: superblocks of every kind lie within, and what an old array or
+group would show when a new one is laid over it."""
+
+
+def _command(*words: object, stdin: str = "") -> Command:
+    return Command(tuple(str(word) for word in words), stdin)
+
+
+def release(disks: Sequence[Disk], what: Release, *, unfinished: bool) -> Step:
+    """Stop the groups and arrays on disks that are wiped, or that an unfinished run has left."""
+    names = ", ".join(name for name, _ in (*what.groups, *what.arrays))
+    commands = [_command("vgchange", "--activate", "n", "--select", f"vg_uuid={uuid}") for _, uuid in what.groups]
+    commands += [_command("mdadm", "--stop", f"{{array:{uuid}}}") for _, uuid in what.arrays]
+    return Step(
+        id=f"release:{'unfinished' if unfinished else 'wiped'}",
+        kind="release",
+        title=f"Stop {names}, {'left by an unfinished run' if unfinished else 'released by --wipe'}",
+        disks=tuple(disk.key for disk in disks),
+        params={"groups": [uuid for _, uuid in what.groups], "arrays": [uuid for _, uuid in what.arrays]},
+        commands=tuple(commands),
+    )
+
+
+def wipe(disk: Disk, holds: Sequence[str]) -> Step:
+    """Take every signature off a disk that the operator has released."""
+    key = disk.key
+    head = min(_HEAD, disk.size // 2)
+    return Step(
+        id=f"wipe:{key}",
+        kind="wipe",
+        title=f"Wipe {key}",
+        disks=(key,),
+        destroys=f"everything on {disk.title}: {'; '.join(holds) or 'nothing that is known'}",
+        commands=(
+            _command("wipefs", "--all", "--lock", f"{{partitions:{key}}}"),
+            _command("wipefs", "--all", "--lock", f"{{disk:{key}}}"),
+            _command("blkdiscard", "--zeroout", "--offset", 0, "--length", head, f"{{disk:{key}}}"),
+            _command("blkdiscard", "--zeroout", "--offset", disk.size - head, "--length", head, f"{{disk:{key}}}"),
+            _command("blockdev", "--rereadpt", f"{{disk:{key}}}"),
+        ),
+    )
+
+
+def partition(disk: Disk, marks: Marks, geometry: Geometry) -> Step:
+    """Claim a disk, clear the place of its partition, and write the table."""
+    key, sector = disk.key, disk.limits.logical_block
+    start, size = geometry.partition_start, geometry.partition_size
+    table = (
+        "label: gpt\n"
+        f"start={start // sector}, size={size // sector}, type={RAID_PARTITION.upper()}, "
+        f'name="{marks.partition_label}"\n'
+    )
+    return Step(
+        id=f"partition:{key}",
+        kind="partition",
+        title=f"Partition {key}: one of {format_size(size)} from {format_size(start)}",
+        disks=(key,),
+        params={
+            "claim": marks.claim(key),
+            "label": marks.partition_label,
+            "start": start,
+            "size": size,
+        },
+        commands=(
+            *_clear(f"{{disk:{key}}}", start, size),
+            _command("sfdisk", "--lock", "--wipe=always", "--wipe-partitions=always", f"{{disk:{key}}}", stdin=table),
+        ),
+    )
+
+
+def _clear(device: str, start: int, size: int) -> tuple[Command, ...]:
+    """Zero both ends of a run of bytes."""
+    head = min(_HEAD, size // 2 // MIB * MIB)
+    return (
+        _command("blkdiscard", "--zeroout", "--offset", start, "--length", head, device),
+        _command("blkdiscard", "--zeroout", "--offset", start + size - head, "--length", head, device),
+    )
+
+
+def array(disks: Sequence[Disk], marks: Marks, level: Level, geometry: Geometry, *, again: Sequence[Disk]) -> Step:
+    """Make the array; ``again`` are disks whose partitions an unfinished run has written to."""
+    keys = tuple(disk.key for disk in disks)
+    create = _command(
+        "mdadm",
+        "--create",
+        marks.array_path,
+        "--run",
+        "--metadata=1.2",
+        f"--name={marks.array_name}",
+        "--homehost=any",
+        f"--level={level.name.removeprefix('raid')}",
+        f"--layout={level.layout}",
+        f"--chunk={geometry.chunk // KIB}",
+        "--bitmap=internal",
+        f"--data-offset={geometry.data_offset // KIB}K",
+        f"--raid-devices={len(keys)}",
+        *(f"{{partition:{key}}}" for key in keys),
+    )
+    cleared = [
+        command for disk in again for command in _clear(f"{{partition:{disk.key}}}", 0, geometry.partition_size)
+    ]
+    return Step(
+        id=f"array:{marks.group}",
+        kind="array",
+        title=f"Make the array {marks.array_name}: {level.name}, chunk {format_size(geometry.chunk)}, over "
+        + ", ".join(keys),
+        disks=keys,
+        params={
+            "level": level.name,
+            "layout": level.layout_number,
+            "chunk": geometry.chunk,
+            "data_offset": geometry.data_offset,
+        },
+        commands=(*cleared, create),
+    )
+
+
+def assemble(disks: Sequence[Disk], marks: Marks, uuid: str) -> Step:
+    """Start an array that is complete and does not run."""
+    keys = tuple(disk.key for disk in disks)
+    plain = uuid.replace("-", "")
+    spelled = ":".join(plain[at : at + 8] for at in range(0, 32, 8))
+    members = (f"{{partition:{key}}}" for key in keys)
+    return Step(
+        id=f"assemble:{marks.group}",
+        kind="assemble",
+        title=f"Assemble the array {marks.array_name}",
+        disks=keys,
+        params={"uuid": uuid},
+        commands=(
+            _command("mdadm", "--stop", f"{{array:{uuid}}}"),
+            _command("mdadm", "--assemble", marks.array_path, f"--uuid={spelled}", *members),
+        ),
+    )
+
+
+def group(disks: Sequence[Disk], marks: Marks, geometry: Geometry, *, orphan: bool) -> Step:
+    """Make the volume group on the array; what an unfinished run has left of one goes first."""
+    create = _command(
+        "vgcreate",
+        "--yes",
+        f"--addtag={GROUP_TAG}",
+        f"--dataalignment={geometry.width // KIB}k",
+        f"--physicalextentsize={geometry.extent_size // KIB}k",
+        marks.group,
+        marks.array_path,
+    )
+    cleared = _command("wipefs", "--all", marks.array_path)
+    return Step(
+        id=f"group:{marks.group}",
+        kind="group",
+        title=f"Make the volume group {marks.group}: data aligned to {format_size(geometry.width)}, "
+        f"extents of {format_size(geometry.extent_size)}",
+        disks=tuple(disk.key for disk in disks),
+        params={"name": marks.group, "tag": GROUP_TAG},
+        commands=(cleared, create) if orphan else (create,),
+    )
+
+
+def unclaim(disks: Sequence[Disk], marks: Marks) -> Step:
+    """Take the claims off: from here on the marks of partition and group speak for the disks."""
+    return Step(
+        id=f"unclaim:{marks.group}",
+        kind="unclaim",
+        title="Mark the disks as prepared",
+        disks=tuple(disk.key for disk in disks),
+    )
+
+
+def activate(marks: Marks) -> Step:
+    """Bring up the volumes of a group that is complete."""
+    return Step(
+        id=f"activate:{marks.group}",
+        kind="activate",
+        title=f"Activate the volume group {marks.group}",
+        disks=(),
+        params={"name": marks.group},
+        commands=(_command("vgchange", "--activate", "y", marks.group),),
+    )
+
+
+def volume(marks: Marks, name: str, extents: int, extent_size: int, *, redo: bool) -> Step:
+    """Make a logical volume, tagged as new until its file system is complete."""
+    remove = _command("lvremove", "--yes", f"{marks.group}/{name}")
+    create = _command(
+        "lvcreate",
+        "--yes",
+        "--wipesignatures=y",
+        "--zero=y",
+        f"--name={name}",
+        f"--extents={extents}",
+        f"--addtag={GROUP_TAG}",
+        f"--addtag={NEW_TAG}",
+        marks.group,
+    )
+    return Step(
+        id=f"volume:{marks.group}/{name}",
+        kind="volume",
+        title=f"Make the volume {marks.group}/{name} of {format_size(extents * extent_size)}",
+        disks=(),
+        params={"group": marks.group, "name": name, "size": extents * extent_size},
+        commands=(remove, create) if redo else (create,),
+    )
+
+
+def filesystem(marks: Marks, name: str, geometry: Geometry) -> Step:
+    """Make the file system on a new volume; the volume's tag goes when it is whole and on the medium."""
+    device, chunk = f"/dev/{marks.group}/{name}", geometry.chunk
+    return Step(
+        id=f"filesystem:{marks.group}/{name}",
+        kind="filesystem",
+        title=f"Make XFS on {marks.group}/{name}: su {format_size(chunk)}, sw {geometry.data_disks}",
+        disks=(),
+        params={"group": marks.group, "name": name, "tag": NEW_TAG},
+        commands=(
+            _command(
+                *("mkfs.xfs", "-q", "-f", "-L", filesystem_label(name)),
+                *("-d", f"su={chunk // KIB}k,sw={geometry.data_disks}"),
+                *("-l", f"su={log_stripe_unit(chunk) // KIB}k", device),
+            ),
+            _command("blockdev", "--flushbufs", device),
+            _command("lvchange", "--deltag", NEW_TAG, f"{marks.group}/{name}"),
+        ),
+    )
+
+
+def mount(marks: Marks, name: str, path: str) -> Step:
+    """Name the volume in fstab by its UUID, and mount it."""
+    return Step(
+        id=f"mount:{path}",
+        kind="mount",
+        title=f"Mount {marks.group}/{name} at {path}, by UUID in /etc/fstab",
+        disks=(),
+        params={
+            "device": f"/dev/{marks.group}/{name}",
+            "path": path,
+            "type": "xfs",
+            "options": list(OPTIONS),
+            "mark": FSTAB_OPTION,
+        },
+        commands=(_command("mount", path),),
+    )
+
+
+def mdadm_conf(marks: Marks) -> Step:
+    """Name the array in mdadm.conf, so that it gets its name at boot."""
+    return Step(
+        id="mdadm-conf",
+        kind="mdadm_conf",
+        title=f"Name {marks.array_path} in /etc/mdadm/mdadm.conf",
+        disks=(),
+        params={"path": marks.array_path},
+    )
+
+
+def initramfs() -> Step:
+    """Bring the boot images up to date with mdadm.conf."""
+    return Step(
+        id="initramfs",
+        kind="initramfs",
+        title="Renew the initramfs, which carries mdadm.conf",
+        disks=(),
+        commands=(_command("update-initramfs", "-u", "-k", "all"),),
+    )
+
+
+def shown(command: Command) -> str:
+    """A command for people, as it would be typed."""
+    return shlex.join(command.argv).replace("'{", "{").replace("}'", "}")

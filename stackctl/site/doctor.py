@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from stackctl import paths
+from stackctl.errors import StackctlError
+from stackctl.lab import accelerator, qemu
 from stackctl.site.load import OpenSite
 from stackctl.units import GIB, format_size
 
@@ -55,6 +57,8 @@ def examine(opened: OpenSite | None) -> Iterator[Verdict]:
         yield _program(program, package, "fault" if lab else "warning")
     yield from _folders()
     yield _vault_password()
+    if shutil.which(qemu.PROGRAM):
+        yield _accelerator("fault" if lab else "warning")
 
 
 def _python() -> Verdict:
@@ -113,3 +117,14 @@ def _vault_password() -> Verdict:
     if mode & 0o077:
         return Verdict("vault password", "fault", f"{file} can be read by others ({mode:o})", f"chmod 600 {file}")
     return Verdict("vault password", "ok", str(file))
+
+
+def _accelerator(broken: State) -> Verdict:
+    """What the lab's guests run on, found by running one."""
+    try:
+        found = accelerator.find()
+    except StackctlError as failure:
+        return Verdict("accelerator", broken, failure.message, failure.hint or "")
+    if found.name == "kvm":
+        return Verdict("accelerator", "ok", f"kvm: {found.reason}")
+    return Verdict("accelerator", "warning", f"{found.name}: {found.reason}", "the lab will be slow without KVM")

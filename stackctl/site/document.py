@@ -118,10 +118,10 @@ def read(file: Path, *, tags: frozenset[str] = frozenset()) -> Document:
     try:
         text = _text(file)
         root = _compose(text)
-        if root is None:
-            document.is_empty = True
+        document.value = None if root is None else _Builder(document, tags).build(root)
+        if document.value is None:
+            document.is_empty = not document.problems
             raise _UnreadableError(1, "the file is empty")
-        document.value = _Builder(document, tags).build(root)
         if not isinstance(document.value, Mapping):
             raise _UnreadableError(1, f"the file must hold `key: value` lines, not {kind_of(document.value)}")
     except _UnreadableError as failure:

@@ -5,6 +5,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from stackctl.lab import state
 from stackctl.site.listeners import endpoints
 from stackctl.site.load import OpenSite
 from stackctl.site.mirrors import mirrors_of
@@ -72,10 +73,6 @@ def _connection(site: Site, name: str) -> dict[str, Any]:
     host = site.hosts[name]
     if host.lab is None or host.address is not None:
         return _ssh(host.address or name, host.port, host.user)
-    try:
-        from stackctl.lab import state
-    except ImportError:
-        return _ssh(f"{name}.lab-is-down.invalid", host.port, host.user)
     endpoint = state.endpoint(site.site, name)
     if endpoint is None:
         return _ssh(f"{name}.lab-is-down.invalid", host.port, host.user)

@@ -20,6 +20,7 @@ LAYOUT = HOST + "layouts:\n  r:\n    disks: {count: 4}\n    volumes: {d: {size: 
 UNREADABLE = [
     ("", "stack.yml:1: the file is empty"),
     ("# only a comment\n", "stack.yml:1: the file is empty"),
+    ("---\n", "stack.yml:1: the file is empty"),
     ("- a\n- b\n", "stack.yml:1: the file must hold `key: value` lines, not a list"),
     ("hello\n", "stack.yml:1: the file must hold `key: value` lines, not the text 'hello'"),
     (b"site: caf\xe9\n", "stack.yml:1: the file is not UTF-8 text"),

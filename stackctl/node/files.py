@@ -61,6 +61,18 @@ def apply(wanted: Wanted, *, check: bool = False) -> Change | None:
     return Change(wanted.path, found, due)
 
 
+def remove(path: Path, *, check: bool = False) -> Change | None:
+    """Take a file or link away; return what was there, None when nothing was. Folders are refused."""
+    if not os.path.lexists(path):
+        return None
+    if path.is_dir() and not path.is_symlink():
+        raise NodeError(f"{path} is a folder and stands in the way", kind="refused", hint=f"move {path} away")
+    before = f"link to {path.readlink()}\n" if path.is_symlink() else path.read_text(errors="replace")
+    if not check:
+        path.unlink()
+    return Change(path, before, "")
+
+
 def _state(wanted: Wanted) -> str:
     path = wanted.path
     try:

@@ -34,17 +34,19 @@ class Units:
         *,
         enabled: bool | None = True,
         listens: Sequence[tuple[str, int]] = (),
+        without: Sequence[str] = (),
         check: bool = False,
     ) -> list[str]:
         """Bring the units into ``state``; return what was done (in check mode: would be), one line each.
 
-        ``listens`` are addresses and ports that must answer before the work counts as done.
+        ``listens`` are addresses and ports that must answer before the work counts as done. Units ``without``
+        which the others are to run are stopped first; their files may be gone already.
         """
         found = self._show()
         if not check and any(unit["NeedDaemonReload"] == "yes" or _absent(unit) for unit in found.values()):
             self.runner.run(["systemctl", "daemon-reload"])
             found = self._show()
-        done: list[str] = []
+        done = self._stop(without, check=check)
         for name, unit in found.items():
             if unit["LoadState"] == "masked":
                 raise NodeError(f"{name} is masked", hint=f"systemctl unmask {name}")
@@ -56,11 +58,19 @@ class Units:
             self._wait(listens)
         return done
 
-    def _show(self) -> dict[str, Mapping[str, str]]:
-        argv = ["systemctl", "show", f"--property={','.join(_PROPERTIES)}", *self.names]
+    def _show(self, names: Sequence[str] = ()) -> dict[str, Mapping[str, str]]:
+        names = names or self.names
+        argv = ["systemctl", "show", f"--property={','.join(_PROPERTIES)}", *names]
         blocks = self.runner.run(argv).stdout.strip().split("\n\n")
         units = [dict(line.split("=", 1) for line in block.splitlines()) for block in blocks]
-        return dict(zip(self.names, units, strict=True))
+        return dict(zip(names, units, strict=True))
+
+    def _stop(self, names: Sequence[str], *, check: bool) -> list[str]:
+        found = self._show(names) if names else {}
+        running = [name for name, unit in found.items() if unit["ActiveState"] not in {"inactive", "failed"}]
+        if running and not check:
+            self.runner.run(["systemctl", "stop", *running])
+        return [f"stop {name}" for name in running]
 
     def _enable(
         self, found: Mapping[str, Mapping[str, str]], enabled: bool | None, done: list[str], *, check: bool

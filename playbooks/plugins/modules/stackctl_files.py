@@ -19,7 +19,7 @@ options:
     description: The files and folders, in this order.
     type: list
     elements: dict
-    required: true
+    default: []
     suboptions:
       path:
         description: Where it lies; parents are made on the way.
@@ -39,6 +39,11 @@ options:
         description: The group it belongs to.
         type: str
         default: root
+  absent:
+    description: Files and links that go.
+    type: list
+    elements: path
+    default: []
 """
 
 EXAMPLES = r"""
@@ -65,7 +70,10 @@ def main() -> None:
         "group": {"type": "str", "default": "root"},
     }
     module = AnsibleModule(
-        argument_spec={"files": {"type": "list", "elements": "dict", "required": True, "options": entry}},
+        argument_spec={
+            "files": {"type": "list", "elements": "dict", "default": [], "options": entry},
+            "absent": {"type": "list", "elements": "path", "default": []},
+        },
         supports_check_mode=True,
     )
     changes = []
@@ -80,6 +88,8 @@ def main() -> None:
             )
             if change := files.apply(wanted, check=module.check_mode):
                 changes.append(change)
+        gone = (files.remove(Path(path), check=module.check_mode) for path in module.params["absent"])
+        changes.extend(filter(None, gone))
     except errors.NodeError as failure:
         module.fail_json(**failure.to_result(), written=[str(change.path) for change in changes])
     module.exit_json(

@@ -42,6 +42,11 @@ options:
         description: The TCP port.
         type: int
         required: true
+  without:
+    description: Units to stop first; their files may be gone already.
+    type: list
+    elements: str
+    default: []
   timeout:
     description: Seconds to wait for that.
     type: int
@@ -70,6 +75,7 @@ def main() -> None:
             "state": {"type": "str", "choices": ["started", "restarted", "stopped"], "default": "started"},
             "enabled": {"type": "bool", "default": True},
             "listens": {"type": "list", "elements": "dict", "default": [], "options": listen},
+            "without": {"type": "list", "elements": "str", "default": []},
             "timeout": {"type": "int", "default": 120},
         },
         supports_check_mode=True,
@@ -81,6 +87,7 @@ def main() -> None:
             asked["state"],
             enabled=asked["enabled"],
             listens=[(words["address"], words["port"]) for words in asked["listens"]],
+            without=asked["without"],
             check=module.check_mode,
         )
     except errors.NodeError as failure:

@@ -94,3 +94,17 @@ def test_modes_are_octal() -> None:
     for wrong in ("rw", "9", "-1", "77777"):
         with pytest.raises(NodeError, match="octal"):
             files.parse_mode(wrong, folder=False)
+
+
+def test_files_and_links_go_and_folders_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("a")
+    (tmp_path / "link").symlink_to("nowhere")
+    (tmp_path / "folder").mkdir()
+    assert files.remove(tmp_path / "file", check=True) == files.Change(tmp_path / "file", "a", "")
+    assert (tmp_path / "file").exists()
+    assert files.remove(tmp_path / "file") is not None
+    assert files.remove(tmp_path / "link") is not None
+    assert files.remove(tmp_path / "file") is None
+    with pytest.raises(NodeError, match="is a folder"):
+        files.remove(tmp_path / "folder")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]

@@ -159,3 +159,12 @@ def test_a_service_that_never_listens_is_told() -> None:
     )
     with pytest.raises(NodeError, match=r"after 30 s nobody listens on 127\.0\.0\.1:11211"):
         units.ensure("started", listens=[("127.0.0.1", 11211)])
+
+
+def test_a_unit_in_the_way_is_stopped_first() -> None:
+    systemd = FakeSystemd({"gearman-job-server.service": _unit(), "stackctl-queue.socket": _unit(load="not-found")})
+    runner = RecordingRunner(systemd)
+    units = Units(runner, ("gearman-job-server.service",))
+    done = units.ensure("restarted", without=["stackctl-queue.socket"])
+    assert done == ["stop stackctl-queue.socket", "restart gearman-job-server.service"]
+    assert units.ensure("started", without=["stackctl-queue.socket"]) == []

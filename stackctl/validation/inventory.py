@@ -1,7 +1,7 @@
 """The servers to check with their variables, as Ansible's own inventory tells them."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -33,7 +33,7 @@ class Target:
         if name not in variables:
             return default
         value = variables[name]
-        return _evaluate(variables, name) if _is_template(value) else value
+        return _evaluate(variables, name) if _is_template(value) else _decoded(value, str)
 
     def __getitem__(self, name: str) -> Any:
         """The value of a variable that has to be there; StackctlError without it."""
@@ -132,12 +132,29 @@ def _position(hostvars: Mapping[str, Any], host: str) -> int:
     return names.index(host) if host in hostvars else len(names)
 
 
+_UNSAFE = "__ansible_unsafe"
+"""How ansible-inventory prints a text that is none of ours to evaluate, whatever braces it holds."""
+
+
 def _is_template(value: object) -> bool:
     if isinstance(value, str):
         return "{{" in value or "{%" in value
     if isinstance(value, Mapping):
-        return any(_is_template(inner) for inner in value.values())
+        return _UNSAFE not in value and any(_is_template(inner) for inner in value.values())
     return isinstance(value, list | tuple) and any(_is_template(inner) for inner in value)
+
+
+def _decoded(value: Any, text: Callable[[str], Any]) -> Any:
+    """The value with every text that may be evaluated passed through ``text``, and the others as they are."""
+    if isinstance(value, str):
+        return text(value)
+    if isinstance(value, Mapping):
+        if _UNSAFE in value:
+            return value[_UNSAFE]
+        return {key: _decoded(inner, text) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_decoded(inner, text) for inner in value]
+    return value
 
 
 def _evaluate(variables: Mapping[str, Any], name: str) -> Any:
@@ -146,18 +163,9 @@ def _evaluate(variables: Mapping[str, Any], name: str) -> Any:
     from ansible.parsing.dataloader import DataLoader
     from ansible.template import Templar, trust_as_template
 
-    def trusted(value: Any) -> Any:
-        if isinstance(value, str):
-            return trust_as_template(value)
-        if isinstance(value, Mapping):
-            return {key: trusted(inner) for key, inner in value.items()}
-        if isinstance(value, list | tuple):
-            return [trusted(inner) for inner in value]
-        return value
-
-    templar = Templar(DataLoader(), trusted(variables))
+    trusted = _decoded(variables, trust_as_template)
     try:
-        return templar.template(trusted(variables[name]))
+        return Templar(DataLoader(), trusted).template(trusted[name])
     except AnsibleError as failure:
         raise StackctlError(f"the variable {name} cannot be evaluated: {failure}") from None
 

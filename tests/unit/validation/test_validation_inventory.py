@@ -64,6 +64,16 @@ def test_templates_are_evaluated_by_ansible() -> None:
     assert target["where"] == [{"at": "11211/X"}]
 
 
+def test_texts_that_ansible_calls_unsafe_stay_as_they_are() -> None:
+    unsafe = {"__ansible_unsafe": "{{ base }}"}
+    target = Target(
+        "h", frozenset(), {"base": 1, "bare": unsafe, "in": [{"x": unsafe}], "mixed": ["{{ base }}", unsafe]}
+    )
+    assert target["bare"] == "{{ base }}"
+    assert target["in"] == [{"x": "{{ base }}"}]
+    assert target["mixed"] == [1, "{{ base }}"]
+
+
 def test_a_template_that_lacks_its_variable_is_told_by_name() -> None:
     with pytest.raises(StackctlError, match="the variable port cannot be evaluated"):
         Target("h", frozenset(), {"port": "{{ nowhere }}"})["port"]

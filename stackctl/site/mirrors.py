@@ -22,13 +22,18 @@ class Source:
     components: tuple[str, ...]
 
 
-def mirrors_of(wanted: Mirrors, apt: Path = Path("/etc/apt")) -> dict[str, str | None]:
-    """``apt``, ``apt_security`` and ``ca``; None where neither the site nor the controller's ``apt`` folder says."""
-    found: dict[str, str | None] = {"apt": wanted.apt, "apt_security": wanted.apt_security}
-    if None in found.values():
-        own = controller_mirrors(apt)
-        found = {key: value or own[key] for key, value in found.items()}
-    return {**found, "ca": wanted.ca}
+def mirrors_of(wanted: Mirrors, apt: Path = Path("/etc/apt")) -> dict[str, str | bool | None]:
+    """``apt``, ``apt_security`` and ``ca``; None where neither the site nor the controller's ``apt`` folder says.
+
+    ``from_site`` tells whether the site names an archive: only then are a server's own sources replaced.
+    """
+    own = {} if wanted.apt and wanted.apt_security else controller_mirrors(apt)
+    return {
+        "apt": wanted.apt or own.get("apt"),
+        "apt_security": wanted.apt_security or own.get("apt_security"),
+        "ca": wanted.ca,
+        "from_site": bool(wanted.apt or wanted.apt_security),
+    }
 
 
 def controller_mirrors(apt: Path = Path("/etc/apt")) -> dict[str, str | None]:

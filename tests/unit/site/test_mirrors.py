@@ -96,4 +96,10 @@ def test_the_site_wins_word_by_word(apt: Path) -> None:
         "apt": "https://own.example/debian",
         "apt_security": "http://one.example/debian-security",
         "ca": "/own.pem",
+        "from_site": True,
     }
+
+
+def test_a_site_that_says_nothing_takes_the_controllers(apt: Path) -> None:
+    (apt / "sources.list.d" / "debian.sources").write_text(DEB822)
+    assert mirrors_of(Mirrors(), apt) == {**controller_mirrors(apt), "ca": None, "from_site": False}

@@ -101,6 +101,7 @@ def test_site_wide_variables(write: Write) -> None:
         "apt": "http://mirror.example/debian",
         "apt_security": "http://mirror.example/security",
         "ca": None,
+        "from_site": True,
     }
 
 

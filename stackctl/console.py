@@ -99,9 +99,14 @@ def foot(lines: Callable[[], Sequence[str]]) -> Iterator[None]:
         yield
 
 
+def can_ask() -> bool:
+    """True where someone sits at a terminal and can answer."""
+    return sys.stdin.isatty()
+
+
 def confirm(question: str) -> bool:
     """Ask on the terminal; False where nobody is there to answer."""
-    if not sys.stdin.isatty():
+    if not can_ask():
         return False
     return err.input(f"{escape(question)} [y/N] ").strip().lower() in {"y", "yes"}
 

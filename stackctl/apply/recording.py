@@ -11,7 +11,7 @@ from typing import Any
 from stackctl import console
 from stackctl.apply.lock import ProcessId, site_lock
 from stackctl.apply.records import Recorder, read_runs
-from stackctl.errors import RefusedError, StackctlError
+from stackctl.errors import ExitCode, StackctlError
 
 _LEFTOVER_GRACE = 30.0
 """Seconds that an Ansible without its stackctl gets to end when it is told to."""
@@ -31,11 +31,8 @@ def recorded(site: str, kind: str, *, options: Mapping[str, Any] | None = None) 
         except KeyboardInterrupt:
             recorder.finish("interrupted")
             raise
-        except RefusedError as failure:
-            recorder.finish("refused", [failure.message])
-            raise
         except StackctlError as failure:
-            recorder.finish("failed", [failure.message])
+            recorder.finish("refused" if failure.code is ExitCode.REFUSED else "failed", [failure.message])
             raise
         except BaseException as failure:
             recorder.finish("failed", [repr(failure)])

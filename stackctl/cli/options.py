@@ -16,3 +16,16 @@ Inventory = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
+Limit = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--limit", help="Only these hosts or groups, separated by commas.", show_default=False),
+]
+Wipe = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option(
+        "--wipe",
+        metavar="SERIAL",
+        help="A disk, by its serial number, that may lose all it holds; may be given more than once.",
+        show_default=False,
+    ),
+]

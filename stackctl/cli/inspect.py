@@ -1,0 +1,95 @@
+"""`stackctl inspect`: what the servers have."""
+
+import json as codec
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from stackctl import console
+from stackctl.apply.facts import Facts, collect
+from stackctl.cli.options import Inventory, Json
+from stackctl.hardware.disk import Disk
+from stackctl.hardware.machine import Machine
+from stackctl.site.load import open_site
+from stackctl.units import format_size
+
+Host = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Argument(help="A host of the site, or a group of them; all without one.", show_default=False),
+]
+Dump = Annotated[
+    Optional[Path],  # noqa: UP045
+    typer.Option(
+        "--dump", help="Write the raw facts of each server to HOST.json in this folder.", show_default=False
+    ),
+]
+
+
+def inspect(inventory: Inventory = None, host: Host = None, json: Json = False, dump: Dump = None) -> None:
+    """Look at the servers: processors, memory, disks, arrays, volume groups, file systems; nothing is changed.
+
+    Example: stackctl inspect -i inventories/lab metal-1 --json
+    """
+    facts = collect(open_site(inventory), host)
+    machines = {name: Machine.from_facts(found) for name, found in facts.items()}
+    if dump is not None:
+        _dump(facts, dump)
+    if json:
+        console.print_json({name: machine.to_json() for name, machine in machines.items()})
+        return
+    for name, machine in machines.items():
+        _show(name, machine)
+
+
+def _dump(facts: dict[str, Facts], folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, found in facts.items():
+        file = folder / f"{name}.json"
+        file.write_text(codec.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        console.note(f"wrote {file}")
+
+
+def _show(name: str, machine: Machine) -> None:
+    here = machine.host
+    console.say(
+        f"{name}: {here.system} {here.version}, Linux {here.kernel}, {here.processors} processors ({here.processor}), "
+        f"{format_size(here.memory)} memory, {' '.join(part for part in (here.vendor, here.product) if part)}",
+        style="bold",
+    )
+    console.print_table(
+        ["DISK", "BY", "TRANSPORT", "SECTORS", "TABLE", "HOLDS"],
+        [
+            (
+                disk.title,
+                "spinning" if disk.limits.rotational else "flash",
+                disk.transport,
+                f"{disk.limits.logical_block}/{disk.limits.physical_block}",
+                disk.table or "none",
+                _holds(disk),
+            )
+            for disk in machine.disks
+        ],
+    )
+    for array in machine.arrays:
+        members = ", ".join(member.device for member in array.members)
+        console.say(f"array {array.name or array.device}: {array.level}, chunk {format_size(array.chunk)}, {members}")
+    for group in machine.groups:
+        volumes = ", ".join(volume.name for volume in group.logical) or "no volumes"
+        console.say(f"volume group {group.name}: {volumes}")
+    for mount in machine.mounts:
+        console.say(f"mount {mount.path}: {mount.type} on {mount.device}")
+    for program in machine.missing:
+        console.note(f"{program} is not installed there")
+    for error in machine.errors:
+        console.warn(error)
+    console.say("")
+
+
+def _holds(disk: Disk) -> str:
+    parts = [signature.type for signature in disk.signatures if signature.type != disk.table]
+    parts += [
+        f"{part.name}: {', '.join(signature.type for signature in part.signatures) or 'nothing'}"
+        for part in disk.partitions
+    ]
+    return "; ".join(parts) or "nothing"

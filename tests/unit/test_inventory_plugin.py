@@ -78,6 +78,16 @@ def test_variables_beside_the_file_win(inventory: Run, site: Path) -> None:
     assert (seen["search_web_port"], seen["ansible_host"]) == (8080, "192.0.2.9")
 
 
+def test_the_folder_as_the_inventory(inventory: Run, site: Path) -> None:
+    """What else lies there is taken for no inventory: the secrets, the schema, a README."""
+    (site / "secrets.yml").write_text("$ANSIBLE_VAULT;1.1;AES256\n3030\n")
+    (site / ".stack.schema.json").write_text("{}")
+    (site / "README.md").write_text("words")
+    done = inventory(site, "--graph")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "metal-1" in done.stdout
+
+
 def test_a_wrong_site_ends_the_run_with_every_error(inventory: Run, site: Path) -> None:
     file = site / "stack.yml"
     file.write_text(file.read_text().replace("layout: raid10", "layout: raid11\n    rols: []"))

@@ -9,7 +9,6 @@ from stackctl import paths
 from stackctl.site.document import Document, Problem, read
 from stackctl.site.load import OpenSite
 from stackctl.site.messages import did_you_mean
-from stackctl.site.values import ROLES
 from stackctl.site.variables import groups, own_variables, site_variables
 
 _ANSIBLE_TAGS = frozenset({"!vault", "!vault-encrypted", "!unsafe"})
@@ -76,8 +75,8 @@ def _doubts(opened: OpenSite, file: Path, owner: str) -> Iterator[Problem]:
             key = _KEY_OF.get(name)
             where = f"set {key} in {opened.file.name} instead" if key else "it follows from the site"
             yield document.problem((name,), f"hides what {opened.file.name} says; {where}")
-        elif (role := _role_of(name)) and (known_here := _variables_of(role)) and name not in known_here:
-            yield document.problem((name,), f"the role {role} has no such variable; {_guess(name, role)}")
+        elif message := _unknown(name):
+            yield document.problem((name,), message)
 
 
 def _plain(file: Path) -> Document | None:
@@ -93,13 +92,23 @@ def _plain(file: Path) -> Document | None:
     return None if document.is_empty else document
 
 
-def _role_of(variable: str) -> str | None:
-    return next((role for role in (*ROLES, "storage", "base") if variable.startswith(f"{role}_")), None)
+def _unknown(variable: str) -> str | None:
+    """What to say of a variable that has a role's prefix and is none of its variables."""
+    roles = [role for role in _roles() if variable.startswith(f"{role}_")]
+    known = {name for role in roles for name in _variables_of(role)}
+    if not known or variable in known:
+        return None
+    role = max(roles, key=len)
+    guess = did_you_mean(variable, sorted(known))
+    if not guess.startswith("did"):
+        guess = f"its README lists them (playbooks/roles/{role}/README.md)"
+    return f"the role {role} has no such variable; {guess}"
 
 
-def _guess(name: str, role: str) -> str:
-    guess = did_you_mean(name, sorted(_variables_of(role)))
-    return guess if guess.startswith("did") else f"its README lists them (playbooks/roles/{role}/README.md)"
+@cache
+def _roles() -> tuple[str, ...]:
+    folder = paths.data("playbooks", "roles")
+    return tuple(sorted(entry.name for entry in folder.iterdir() if entry.is_dir())) if folder.is_dir() else ()
 
 
 @cache

@@ -25,7 +25,7 @@ def doubts(
         "---\nargument_specs:\n  main:\n    options:\n      search_workers: {type: int}\n"
     )
     monkeypatch.setattr(paths, "data", lambda *parts: tmp_path.joinpath("data", *parts))
-    overrides._variables_of.cache_clear()
+    _forget()
 
     def _doubts(files: dict[str, str]) -> list[str]:
         file = write(good)
@@ -36,7 +36,12 @@ def doubts(
         return [str(problem) for problem in overrides.doubts(open_file(file))]
 
     yield _doubts
+    _forget()
+
+
+def _forget() -> None:
     overrides._variables_of.cache_clear()
+    overrides._roles.cache_clear()
 
 
 def test_nothing_to_doubt(doubts: Doubts) -> None:

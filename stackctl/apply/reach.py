@@ -1,17 +1,21 @@
 """Asks ssh itself why a server cannot be reached, where Ansible's words do not tell."""
 
+import json
 import re
 import shlex
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from stackctl.apply.environment import CONNECT_TIMEOUT, ssh_arguments
+from stackctl import paths
+from stackctl.apply.environment import CONNECT_TIMEOUT, ansible_environment, ssh_arguments
 from stackctl.apply.events import TaskEnded
 from stackctl.errors import StackctlError
 from stackctl.process import Runner, SystemRunner
 
 _VAGUE = re.compile(
-    r"SSH password was requested|unrecognized or mismatching host key|Broken pipe|EOF on stream[^\n]*\s*$",
+    r"SSH password was requested|SSH authentication is incorrect|"
+    r"unrecognized or mismatching host key|Broken pipe|EOF on stream[^\n]*\s*$",
     re.IGNORECASE,
 )
 
@@ -19,6 +23,17 @@ _VAGUE = re.compile(
 def is_vague(event: TaskEnded) -> bool:
     """True for a server that was not reached for a reason that could be several."""
     return event.outcome == "unreachable" and bool(_VAGUE.search(str(event.result.get("msg", ""))))
+
+
+def variables_of(host: str, inventory: Path, runner: Runner | None = None) -> Mapping[str, Any]:
+    """The variables of a host as Ansible itself sees them, with what host_vars and group_vars say."""
+    argv = [paths.program("ansible-inventory"), "-i", str(inventory), "--host", host]
+    result = (runner or SystemRunner()).run(argv, check=False, env=ansible_environment(fast=False))
+    try:
+        variables: Mapping[str, Any] = json.loads(result.stdout)
+    except ValueError:
+        return {}
+    return variables
 
 
 def ssh_argv(variables: Mapping[str, Any]) -> list[str]:

@@ -91,7 +91,8 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule(
         "way",
-        r"Permission denied \([a-z,-]*|SSH password was requested, but none|Too many authentication failures",
+        r"Permission denied \([a-z,-]*|SSH password was requested, but none|"
+        r"SSH authentication is incorrect|Too many authentication failures",
         "the server takes none of our SSH keys",
         "put your public key into ~/.ssh/authorized_keys of the `user` that stack.yml names, "
         "or load the right key with `ssh-add`",
@@ -203,7 +204,8 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "link",
         r"EOF on stream|Shared connection to \S+ closed|Connection (?:reset|closed) by|mux_client_\w+|"
-        r"Broken pipe|client_loop: send disconnect|kex_exchange_identification",
+        r"Broken pipe|client_loop: send disconnect|kex_exchange_identification|"
+        r"Mitogen was disconnected|Context has disconnected|can be reached over ssh:\s*$",
         "the connection to the server broke",
         "run the same command again: it goes on where it stopped. If it stays so, look at the server's console",
     ),

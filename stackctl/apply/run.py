@@ -21,7 +21,6 @@ from stackctl.apply.totals import Totals
 from stackctl.errors import ExitCode, StackctlError
 from stackctl.site.load import OpenSite
 from stackctl.site.overrides import unreadable
-from stackctl.site.variables import host_variables
 
 _STOPPING = (
     "stopping; what a server is in the middle of may still come to its end there (Ctrl-C again: stop without care)"
@@ -189,15 +188,17 @@ class _Seen:
         bad = [event for host, event in self._bad.items() if host in broken]
         if not bad:
             return (_located(fault_of_text("\n".join(self._text)), open_site),)
-        variables = host_variables(open_site) if any(map(reach.is_vague, bad)) else {}
-        return tuple(fault_of_task(_explained(event, variables)) for event in bad)
+        return tuple(fault_of_task(_explained(event, open_site)) for event in bad)
 
 
-def _explained(event: TaskEnded, variables: Mapping[str, Mapping[str, Any]]) -> TaskEnded:
+def _explained(event: TaskEnded, open_site: OpenSite) -> TaskEnded:
     """The same event, with ssh's own words where Ansible's are vague."""
-    if not reach.is_vague(event) or "ansible_host" not in variables.get(event.host, {}):
+    if not reach.is_vague(event):
         return event
-    said = reach.reason(variables[event.host])
+    variables = reach.variables_of(event.host, open_site.file)
+    if "ansible_host" not in variables:
+        return event
+    said = reach.reason(variables)
     return replace(event, result={**event.result, "msg": said}) if said else event
 
 

@@ -176,6 +176,8 @@ class Host(Model):
     def _reachable(self) -> "Host":
         if self.address is None and self.lab is None:
             raise WrongValueError("a host needs an address, unless it is a lab machine (`lab: {}`)", "address")
+        if self.address is not None and self.lab is not None:
+            raise WrongValueError("a lab machine is reached where `lab up` puts it; take its address out", "address")
         if twice := [role for role in self.roles if self.roles.count(role) > 1]:
             raise WrongValueError(f"{twice[0]} is given twice", "roles")
         return self

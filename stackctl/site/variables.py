@@ -71,8 +71,8 @@ def layout_as_plain(layout: Layout) -> dict[str, Any]:
 
 def _connection(site: Site, name: str) -> dict[str, Any]:
     host = site.hosts[name]
-    if host.lab is None or host.address is not None:
-        return _ssh(host.address or name, host.port, host.user)
+    if host.address is not None:
+        return _ssh(host.address, host.port, host.user)
     endpoint = state.endpoint(site.site, name)
     if endpoint is None:
         return _ssh(f"{name}.lab-is-down.invalid", host.port, host.user)

@@ -67,6 +67,7 @@ WRONG = [
         HEAD + "hosts: {m: {}}\n",
         ["stack.yml:3: hosts.m.address: a host needs an address, unless it is a lab machine (`lab: {}`)"],
     ),
+    (HEAD + "hosts: {m: {address: a, lab: {}}}\n", ["stack.yml:3: hosts.m.address: a lab machine is reached where `lab up` puts it; take its address out"]),
     # types
     ("plugin: other\nsite: t\nhosts: {m: {address: a}}\n", ["stack.yml:1: plugin: must be stackctl, not the text 'other'"]),
     (HOST.replace("trial", "123"), ['stack.yml:2: site: must be text, not the number 123; write it in quotes: "123"']),

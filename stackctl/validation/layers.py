@@ -1,0 +1,54 @@
+"""What was read back of a layout, sorted by layer, so that each check looks at its own."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from stackctl.storage.readback import Finding
+from stackctl.validation import expect
+
+
+class Layers:
+    """The findings of a read-back; remembers which layers were looked at."""
+
+    KNOWN = frozenset(
+        {
+            "partition",
+            "array",
+            "volume group",
+            "volume",
+            "alignment, partition",
+            "alignment, md data",
+            "alignment, md data offset",
+            "alignment, PV data",
+            "alignment, extent",
+            "alignment, LV",
+            "file system",
+            "alignment, XFS stripe unit",
+            "alignment, XFS stripe width",
+            "alignment, XFS log unit",
+            "mount",
+            "fstab",
+            "mdadm.conf",
+            "initramfs",
+        }
+    )
+    """The layers that have a check of their own."""
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        self._findings = tuple(findings)
+
+    def right(self, *layers: str) -> None:
+        """Fail with everything that is wrong in these layers; not made where there is nothing of them to see."""
+        __tracebackhide__ = True
+        if not any(finding.layer in layers for finding in self._findings):
+            pytest.skip("the layer below is missing")
+        expect.nothing(self.wrong(*layers))
+
+    def wrong(self, *layers: str) -> list[str]:
+        """What is wrong in these layers."""
+        return [str(finding) for finding in self._findings if finding.layer in layers and not finding.ok]
+
+    def unseen(self) -> tuple[Finding, ...]:
+        """The findings of layers that no check of their own looks at."""
+        return tuple(finding for finding in self._findings if finding.layer not in self.KNOWN)

@@ -32,9 +32,9 @@ def inspect(inventory: Inventory = None, host: Host = None, json: Json = False, 
     Example: stackctl inspect -i inventories/lab metal-1 --json
     """
     facts = collect(open_site(inventory), host)
-    machines = {name: Machine.from_facts(found) for name, found in facts.items()}
     if dump is not None:
         _dump(facts, dump)
+    machines = {name: Machine.from_facts(found) for name, found in facts.items()}
     if json:
         console.print_json({name: machine.to_json() for name, machine in machines.items()})
         return

@@ -9,7 +9,7 @@ from stackctl.validation import expect
 
 
 class Layers:
-    """The findings of a read-back; remembers which layers were looked at."""
+    """The findings of a read-back. A layer that no check looks at is an error: nothing goes unseen."""
 
     KNOWN = frozenset(
         {
@@ -37,6 +37,8 @@ class Layers:
 
     def __init__(self, findings: Sequence[Finding]) -> None:
         self._findings = tuple(findings)
+        if unknown := {finding.layer for finding in findings} - self.KNOWN:
+            raise ValueError(f"no check looks at {', '.join(sorted(unknown))}")
 
     def right(self, *layers: str) -> None:
         """Fail with everything that is wrong in these layers; not made where there is nothing of them to see."""
@@ -48,7 +50,3 @@ class Layers:
     def wrong(self, *layers: str) -> list[str]:
         """What is wrong in these layers."""
         return [str(finding) for finding in self._findings if finding.layer in layers and not finding.ok]
-
-    def unseen(self) -> tuple[Finding, ...]:
-        """The findings of layers that no check of their own looks at."""
-        return tuple(finding for finding in self._findings if finding.layer not in self.KNOWN)

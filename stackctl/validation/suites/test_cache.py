@@ -30,8 +30,9 @@ def test_listens(system: System, target: Target, units: tuple[str, ...]) -> None
     expect.nothing(listening.missing("cache", target, system))
 
 
-def test_listens_nowhere_else(system: System, target: Target) -> None:
+def test_listens_nowhere_else(system: System, target: Target, units: tuple[str, ...]) -> None:
     """memcached listens nowhere else."""
+    expect.running(system, units)
     expect.nothing(listening.astray("cache", target, system))
 
 

@@ -41,8 +41,9 @@ def test_listens(system: System, target: Target, units: tuple[str, ...]) -> None
     expect.nothing(listening.missing("database", target, system))
 
 
-def test_listens_nowhere_else(system: System, target: Target) -> None:
+def test_listens_nowhere_else(system: System, target: Target, units: tuple[str, ...]) -> None:
     """The database listens nowhere else."""
+    expect.running(system, units)
     expect.nothing(listening.astray("database", target, system))
 
 

@@ -36,8 +36,9 @@ def test_listens(system: System, target: Target, units: tuple[str, ...]) -> None
     expect.nothing(listening.missing("queue", target, system))
 
 
-def test_listens_nowhere_else(system: System, target: Target) -> None:
+def test_listens_nowhere_else(system: System, target: Target, units: tuple[str, ...]) -> None:
     """gearmand listens nowhere else."""
+    expect.running(system, units)
     expect.nothing(listening.astray("queue", target, system))
 
 

@@ -8,10 +8,15 @@ from stackctl.apply.recording import recorded
 from stackctl.apply.records import Recorder, counts, find_run, read_tasks
 from stackctl.apply.run import RunOutcome, run_playbook
 from stackctl.apply.survey import Survey, survey
-from stackctl.errors import RefusedError
+from stackctl.errors import InputError, RefusedError
 from stackctl.lab.state import endpoint
 from stackctl.site.load import OpenSite
+from stackctl.site.values import ROLES
 from stackctl.units import format_seconds
+
+PARTS = ("storage", *ROLES)
+"""The parts of the main job, which are the tags of its plays."""
+_TAGS = frozenset({*PARTS, "all", "tagged", "untagged"})
 
 
 @dataclass(frozen=True)
@@ -25,11 +30,21 @@ class Job:
     quiet: bool = False
     verbosity: int = 0
 
+    def __post_init__(self) -> None:
+        if unknown := self._words - _TAGS:
+            raise InputError(
+                f"--tags {', '.join(sorted(unknown))}: there is no such part",
+                hint=f"the parts are {', '.join(PARTS)}",
+            )
+
+    @property
+    def _words(self) -> frozenset[str]:
+        return frozenset(word.strip() for word in (self.tags or "all").split(","))
+
     @property
     def touches_disks(self) -> bool:
         """False when the tags leave out what works on disks."""
-        words = set((self.tags or "all").replace(" ", "").split(","))
-        return bool(words & {"storage", "all", "tagged", "always"})
+        return bool(self._words & {"storage", "all", "tagged"})
 
     def options(self) -> dict[str, object]:
         """What the run record keeps of it."""

@@ -46,6 +46,7 @@ class Narrator:
 
     def __init__(self, *, quiet: bool = False) -> None:
         self._quiet = quiet
+        self._announced: PlayBegan | None = None
         self._play: _Open | None = None
         self._role: _Open | None = None
         self._running: dict[tuple[str, str], TaskBegan] = {}
@@ -54,10 +55,11 @@ class Narrator:
     def tell(self, event: Event) -> list[Line]:
         """The lines that an event adds."""
         if isinstance(event, PlayBegan):
-            return [*self._close_play(), *self._open_play(event)]
+            self._announced = event
+            return self._close_play()
         if isinstance(event, TaskBegan):
             self._running[event.task.id, event.host] = event
-            return self._enter_role(event)
+            return [*self._open_play(), *self._enter_role(event)]
         if isinstance(event, TaskEnded):
             return self._task(event)
         if isinstance(event, Ended):
@@ -68,9 +70,13 @@ class Narrator:
         """The tasks under way, the oldest first."""
         return list(self._running.values())
 
-    def _open_play(self, event: PlayBegan) -> list[Line]:
-        self._play = _Open(event.name, event.at, event.at)
-        return [Line(0, f"▸ {event.name}", "bold")]
+    def _open_play(self) -> list[Line]:
+        """A play is told with its first task: those that have no hosts here are not worth a line."""
+        play, self._announced = self._announced, None
+        if play is None:
+            return []
+        self._play = _Open(play.name, play.at, play.at)
+        return [Line(0, f"▸ {play.name}", "bold")]
 
     def _enter_role(self, event: TaskBegan) -> list[Line]:
         if self._role is not None and self._role.name == event.task.role:

@@ -11,7 +11,7 @@ from stackctl.apply.records import read_runs
 from stackctl.apply.run import RunOutcome
 from stackctl.apply.survey import PlanError, Survey
 from stackctl.apply.totals import Totals
-from stackctl.errors import ExitCode, RefusedError
+from stackctl.errors import ExitCode, InputError, RefusedError
 from stackctl.lab.state import Endpoint
 from stackctl.site.load import OpenSite, open_site
 from stackctl.storage.plan import Plan, Step
@@ -104,6 +104,12 @@ def test_check_mode_asks_nothing(stage: Stage) -> None:
 def test_tags_decide_whether_disks_are_looked_at(stage: Stage, tags: str | None, touches: bool) -> None:
     stage.apply(tags=tags)
     assert ("survey" in stage.did) is touches
+
+
+def test_an_unknown_tag_is_wrong_input() -> None:
+    with pytest.raises(InputError, match="--tags databse") as caught:
+        Job(tags="cache,databse")
+    assert "storage, database, queue, cache, search" in str(caught.value.hint)
 
 
 def test_an_interrupted_job_is_gone_on_with(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:

@@ -71,6 +71,19 @@ def test_quiet_leaves_out_what_changed_nothing() -> None:
     assert [line.text.split()[1] for line in lines] == ["databases", "database", "Start"]
 
 
+def test_a_play_without_hosts_is_not_told() -> None:
+    lines = told(
+        Narrator(),
+        PlayBegan(0.0, "caches"),
+        PlayBegan(1.0, "databases"),
+        TaskBegan(1.0, "a", FIRST),
+        TaskEnded(2.0, "a", FIRST, "ok", 1.0),
+        PlayBegan(2.0, "queues"),
+        Ended(2.0, frozenset()),
+    )
+    assert not [line for line in lines if "caches" in line.text or "queues" in line.text]
+
+
 def test_what_runs_is_known() -> None:
     narrator = Narrator()
     told(narrator, PlayBegan(0.0, "databases"), TaskBegan(0.0, "a", FIRST), TaskBegan(0.0, "b", FIRST))

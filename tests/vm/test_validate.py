@@ -1,0 +1,200 @@
+"""`stackctl validate` on a machine with the whole stack: green as it is, and each thing broken once is caught."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.vm
+
+EVERYTHING = frozenset({"storage", "database", "queue", "cache", "search", "listeners", "reboot"})
+
+
+@dataclass(frozen=True)
+class Breakage:
+    """One thing to break on the server, how to mend it, and exactly the checks that must fail meanwhile."""
+
+    name: str
+    breaks: str
+    mends: str
+    faults: frozenset[str]
+
+    @property
+    def roles(self) -> list[str]:
+        """The suites that must be green again after the mending."""
+        return sorted({fault.partition(".")[0] for fault in self.faults})
+
+
+def _breakage(name: str, breaks: str, mends: str, *faults: str) -> Breakage:
+    return Breakage(name, breaks, mends, frozenset(faults))
+
+
+_PAGE = "search.page"
+_APP = "search.application"
+_MEMCACHED = "sed -i 's/^-l .*/-l {}/' /etc/memcached.conf && systemctl restart memcached"
+_SQL = 'mariadb -e "{}"'
+
+BREAKAGES = (
+    _breakage(
+        "the database is stopped",
+        "systemctl stop mariadb",
+        "systemctl start mariadb && systemctl start stacksearch.target",
+        *("database.runs", _APP, _PAGE),
+    ),
+    _breakage(
+        "the queue is stopped",
+        "systemctl stop gearman-job-server",
+        "systemctl start gearman-job-server && systemctl start stacksearch.target",
+        *("queue.runs", _PAGE),
+    ),
+    _breakage("the cache is stopped", "systemctl stop memcached", "systemctl start memcached", "cache.runs"),
+    _breakage(
+        "the cache listens everywhere",
+        _MEMCACHED.format("0.0.0.0"),
+        _MEMCACHED.format("127.0.0.1"),
+        *("cache.listens", "cache.listens_nowhere_else", "listeners.nothing_beyond_the_site"),
+    ),
+    _breakage(
+        "the cache answers on UDP",
+        "sed -i 's/^-U .*/-U 11211/' /etc/memcached.conf && systemctl restart memcached",
+        "sed -i 's/^-U .*/-U 0/' /etc/memcached.conf && systemctl restart memcached",
+        *("cache.listens_nowhere_else", "cache.udp", "listeners.nothing_beyond_the_site"),
+    ),
+    _breakage(
+        "a stranger listens",
+        "systemd-run --quiet --unit=stranger /usr/bin/python3 -m http.server --bind 127.0.0.1 8077"
+        " && until ss -Hltn | grep -q :8077; do sleep 0.2; done",
+        "systemctl stop stranger",
+        "listeners.nothing_beyond_the_site",
+    ),
+    _breakage(
+        "the application's account lost its password",
+        _SQL.format("SET PASSWORD FOR stacksearch@'%' = PASSWORD('another')"),
+        "",
+        *("database.row", _APP, _PAGE),
+    ),
+    _breakage(
+        "the database lets everybody in",
+        _SQL.format(
+            "CREATE USER stacksearch@localhost IDENTIFIED BY ''; GRANT ALL ON stacksearch.* TO stacksearch@localhost"
+        ),
+        _SQL.format("DROP USER stacksearch@localhost"),
+        *("database.wrong_password", "database.row", _APP, _PAGE),
+    ),
+    _breakage("a volume is not mounted", "umount /srv/guests", "mount /srv/guests", "storage.mounts"),
+    _breakage(
+        "a volume is mounted with other options",
+        "mount -o remount,relatime,strictatime /srv/guests",
+        "mount -o remount,noatime /srv/guests",
+        "storage.mounts",
+    ),
+    _breakage(
+        "fstab names a device by its path",
+        "cp /etc/fstab /root/fstab && sed -i 's#^UUID=[^ ]*\\([ \\t]*/srv/guests\\)#/dev/data/guests\\1#' /etc/fstab",
+        "mv /root/fstab /etc/fstab && systemctl daemon-reload",
+        "storage.fstab",
+    ),
+    _breakage(
+        "mdadm.conf lost the array",
+        "cp -p /etc/mdadm/mdadm.conf /root/mdadm.conf && sed -i '/^ARRAY/d' /etc/mdadm/mdadm.conf"
+        " && touch -r /root/mdadm.conf /etc/mdadm/mdadm.conf",
+        "mv /root/mdadm.conf /etc/mdadm/mdadm.conf",
+        "storage.mdadm_conf",
+    ),
+    _breakage(
+        "a member of the array failed",
+        "part=$(mdadm --detail --export /dev/md/data | sed -n 's/^MD_DEVICE_.*_DEV=//p' | tail -1)"
+        " && echo $part > /root/member && mdadm --quiet /dev/md/data --fail $part",
+        "mdadm --quiet /dev/md/data --remove $(cat /root/member) && mdadm --quiet /dev/md/data --re-add $(cat /root/member)"
+        " && { mdadm --wait /dev/md/data || true; } && rm /root/member",
+        "storage.array",
+    ),
+    _breakage(
+        "a service does not start at boot",
+        "systemctl disable --quiet memcached",
+        "systemctl enable --quiet memcached",
+        "reboot.units_start_at_boot",
+    ),
+    _breakage(
+        "a unit failed",
+        "systemd-run --quiet --unit=mishap --wait /bin/false || true",
+        "systemctl reset-failed mishap",
+        "reboot.no_unit_failed",
+    ),
+)
+
+
+def validate(stack: Any, *words: str) -> tuple[int, dict[str, Any]]:
+    """Run the command as an operator does; its exit code and its report."""
+    argv = [str(Path(sys.executable).parent / "stackctl"), "validate", "-i", str(stack.inventory), "--json", *words]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=900, check=False, env=dict(os.environ))
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+def ended(report: dict[str, Any], outcome: str) -> dict[str, str]:
+    """The checks that ended so, with what they say."""
+    return {
+        f"{check['role']}.{check['name']}": check["detail"]
+        for check in report["checks"]
+        if check["outcome"] == outcome
+    }
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "breakage" in metafunc.fixturenames:
+        from tests.conftest import draw
+
+        chosen = draw(metafunc.config, "breakages", BREAKAGES, 3)
+        metafunc.parametrize("breakage", chosen, ids=[breakage.name.replace(" ", "-") for breakage in chosen])
+
+
+def test_the_whole_stack_is_green(stack: Any, tmp_path: Path) -> None:
+    code, report = validate(stack, "--junit", str(tmp_path / "report.xml"))
+    assert ended(report, "failed") == {}
+    assert ended(report, "not shown") == {}
+    assert code == 0
+    assert {check["role"] for check in report["checks"]} == EVERYTHING
+    assert (tmp_path / "report.xml").read_text().count("<testcase ") == len(report["checks"])
+
+
+@pytest.fixture
+def broken(stack: Any, breakage: Breakage) -> Iterator[Breakage]:
+    stack.ssh(breakage.breaks)
+    mended = False
+
+    def mend() -> None:
+        nonlocal mended
+        if not mended:
+            stack.ssh(breakage.mends)
+            mended = True
+
+    yield breakage, mend
+    mend()
+
+
+def test_what_is_broken_is_caught_and_nothing_else(stack: Any, broken: Any) -> None:
+    breakage, mend = broken
+    code, report = validate(stack)
+    assert set(ended(report, "failed")) == breakage.faults
+    assert all(ended(report, "failed").values())
+    assert code == 4
+    mend()
+    roles = [word for role in breakage.roles for word in ("--role", role)]
+    code, report = validate(stack, *roles)
+    assert ended(report, "failed") == {}
+    assert code == 0
+
+
+def test_plain_pytest_makes_the_same_checks(stack: Any, tmp_path: Path) -> None:
+    argv = [str(Path(sys.executable).parent / "pytest"), f"--ansible-inventory={stack.inventory / 'stack.yml'}"]
+    argv += ["--pyargs", "stackctl.validation.suites.test_cache", "stackctl.validation.suites.test_queue", "-q"]
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "10 passed" in done.stdout

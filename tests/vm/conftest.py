@@ -1,0 +1,97 @@
+"""A server of the lab that carries the whole stack, shared by all tests of a session."""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from stackctl import paths
+from stackctl.apply.records import read_runs, read_tasks
+from stackctl.lab.machine import Machine
+from stackctl.process import Result, SystemRunner
+
+PATIENCE = 3600.0
+"""Seconds that a whole apply may take on a slow, emulated machine."""
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A lab machine and its site, a copy of the one that ships."""
+
+    inventory: Path
+    name: str
+    machine: Machine
+    interrupted: int | None
+    """The exit code of the first apply, which was stopped by Ctrl-C in the middle; None where a stack was given."""
+
+    def ssh(self, command: str, *, check: bool = True) -> Result:
+        """Run a shell command on the server, as root."""
+        return self.machine.ssh(command, check=check)
+
+    def stackctl(self, *words: str, check: bool = True) -> Result:
+        """Run our own command line on the site."""
+        argv = [paths.program("stackctl"), *words, "-i", str(self.inventory)]
+        return SystemRunner().run(argv, check=check, timeout=PATIENCE)
+
+    def start(self, *words: str) -> subprocess.Popen[bytes]:
+        """Start our own command line on the site, and go on beside it."""
+        return subprocess.Popen(
+            [paths.program("stackctl"), *words, "-i", str(self.inventory)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def private_state() -> Iterator[Path]:
+    """Machines, records and passwords of the tests: nothing of the operator's is touched. The path is short."""
+    if "STACKCTL_TEST_STACK" in os.environ:
+        yield paths.state()
+        return
+    with tempfile.TemporaryDirectory(prefix="vm-") as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", f"{folder}/state")
+        patch.setenv("XDG_CONFIG_HOME", f"{folder}/config")
+        yield paths.state()
+
+
+@pytest.fixture(scope="session")
+def stack(private_state: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """A server from blank disks to the whole stack; its first apply was stopped in the middle and gone on with.
+
+    ``STACKCTL_TEST_STACK=FOLDER`` takes the lab of that site, which is up and applied, and leaves it so.
+    """
+    given = os.environ.get("STACKCTL_TEST_STACK")
+    if given:
+        yield Stack(Path(given), "metal-1", Machine("lab", "metal-1"), None)
+        return
+    folder = tmp_path_factory.mktemp("site") / "lab"
+    shutil.copytree(paths.data("inventories", "lab"), folder)
+    stack = Stack(folder, "metal-1", Machine("lab", "metal-1"), None)
+    stack.stackctl("lab", "up")
+    try:
+        code = _interrupted_apply(stack)
+        stack.stackctl("apply", "--yes")
+        yield Stack(folder, "metal-1", stack.machine, code)
+    finally:
+        stack.stackctl("lab", "down", "--yes")
+
+
+def _interrupted_apply(stack: Stack) -> int:
+    """The exit code of an apply that gets Ctrl-C once the database is being set up."""
+    process = stack.start("apply", "--yes")
+    end = time.monotonic() + PATIENCE
+    while process.poll() is None and not any(
+        task.role.startswith("database") for run in read_runs("lab")[:1] for task in read_tasks(run)
+    ):
+        assert time.monotonic() < end, "the first apply did not come as far as the database"
+        time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    return process.wait(timeout=300)

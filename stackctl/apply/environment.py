@@ -14,8 +14,10 @@ _SOCKET_NAME = len("/") + 40 + len(".") + 16
 _SOCKET_LIMIT = 104
 """The longest path of a Unix socket that every system takes."""
 
-CONNECT_TIMEOUT = 30
-"""Seconds until a server that does not answer counts as unreachable."""
+CONNECT_TIMEOUT = 45
+"""Seconds until a server that does not answer SSH counts as unreachable."""
+_START_TIMEOUT = 180
+"""Seconds for a login with all that belongs to it: on a busy or emulated server Python takes its time to start."""
 
 
 def shipped_playbook(name: str) -> Path:
@@ -41,7 +43,7 @@ def ansible_environment(*, fast: bool = True) -> dict[str, str]:
         "ANSIBLE_INVENTORY_PLUGINS": str(plugins / "inventory"),
         "ANSIBLE_PIPELINING": "true",
         "ANSIBLE_SSH_ARGS": " ".join(ssh_arguments()),
-        "ANSIBLE_TIMEOUT": str(CONNECT_TIMEOUT),
+        "ANSIBLE_TIMEOUT": str(_START_TIMEOUT),
         "ANSIBLE_HOST_KEY_CHECKING": "true",
         "ANSIBLE_RETRY_FILES_ENABLED": "false",
         "ANSIBLE_NOCOWS": "1",
@@ -77,6 +79,7 @@ def ssh_arguments() -> tuple[str, ...]:
         f"-o ControlPath={control_directory()}/%C",
         "-o StrictHostKeyChecking=yes",
         "-o BatchMode=yes",
+        f"-o ConnectTimeout={CONNECT_TIMEOUT}",
         "-o ServerAliveInterval=15",
         "-o ServerAliveCountMax=4",
     )

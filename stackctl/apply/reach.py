@@ -39,7 +39,7 @@ def variables_of(host: str, inventory: Path, runner: Runner | None = None) -> Ma
 def ssh_argv(variables: Mapping[str, Any]) -> list[str]:
     """The command that logs in to a host and does nothing, from its Ansible variables; no kept connection is used."""
     # of an option that is given twice, ssh takes the first
-    argv = ["ssh", "-o", "ControlMaster=no", "-o", "ControlPath=none", "-o", f"ConnectTimeout={CONNECT_TIMEOUT}"]
+    argv = ["ssh", "-o", "ControlMaster=no", "-o", "ControlPath=none"]
     argv += shlex.split(" ".join(ssh_arguments()))
     argv += shlex.split(str(variables.get("ansible_ssh_common_args") or ""))
     if key := variables.get("ansible_ssh_private_key_file"):

@@ -113,7 +113,8 @@ def faults(tmp_path: Path, server: Server, hosts: dict[str, dict[str, object]]) 
     return {fault.host: fault for fault in outcome.faults}
 
 
-def test_ways_that_lead_nowhere(tmp_path: Path, server: Server) -> None:
+def test_ways_that_lead_nowhere(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stackctl.apply.environment.CONNECT_TIMEOUT", 3)
     silent = socket.socket()
     silent.bind(("127.0.0.1", 0))
     silent.listen()
@@ -123,7 +124,7 @@ def test_ways_that_lead_nowhere(tmp_path: Path, server: Server) -> None:
         {
             "works": {},
             "closed": {"ansible_port": free_port()},
-            "silent": {"ansible_port": silent.getsockname()[1], "ansible_ssh_timeout": 3},
+            "silent": {"ansible_port": silent.getsockname()[1]},
             "nameless": {"ansible_host": "nosuch.invalid"},
         },
     )

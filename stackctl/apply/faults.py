@@ -74,6 +74,15 @@ def fault_of_task(event: TaskEnded) -> Fault:
     return Fault(full, "-v shows what Ansible says", ExitCode.FAILED, event.host, where)
 
 
+def is_known(event: TaskEnded) -> bool:
+    """True when a failure is one that the rules know, or a module of ours told of it."""
+    result = _worst_item(event.result)
+    if CENSORED in result or "stackctl_exit" in result or "stackctl_hint" in result:
+        return True
+    kinds = _UNREACHABLE if event.outcome == "unreachable" else _FAILED
+    return any(True for _ in matching("\n".join(_words(result)), kinds))
+
+
 def fault_of_text(text: str) -> Fault:
     """The fault behind what Ansible printed before any task could run."""
     text = text.replace("\r", "")

@@ -11,7 +11,7 @@ from stackctl.apply import playbook as ansible
 from stackctl.apply import reach
 from stackctl.apply.environment import mitogen_strategies, shipped_playbook
 from stackctl.apply.events import Ended, Event, Said, TaskEnded
-from stackctl.apply.faults import Fault, exit_code, fault_of_task, fault_of_text
+from stackctl.apply.faults import Fault, exit_code, fault_of_task, fault_of_text, is_known
 from stackctl.apply.lock import ProcessId
 from stackctl.apply.playbook import Ending, Play
 from stackctl.apply.progress import Progress
@@ -176,9 +176,13 @@ class _Seen:
             self._text.append(event.text)
 
     def mitogen_failed(self) -> bool:
-        """True when Ansible stopped over mitogen before it had done anything."""
+        """True when mitogen itself did not work and nothing has been done yet."""
+        if any(count["ok"] + count["changed"] for count in self.totals.hosts.values()):
+            return False
         text = "\n".join(self._text)
-        return not self.totals.hosts and "ERROR" in text and "mitogen" in text.lower()
+        if not self.totals.hosts:
+            return "ERROR" in text and "mitogen" in text.lower()
+        return any("mitogen" in str(event.result).lower() and not is_known(event) for event in self._bad.values())
 
     def faults(self, ending: Ending, open_site: OpenSite) -> tuple[Fault, ...]:
         """Every fault of the run; a failure that a playbook rescued is none."""

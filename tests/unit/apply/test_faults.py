@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from stackctl.apply.events import CENSORED, TaskEnded
-from stackctl.apply.faults import exit_code, fault_of_task, fault_of_text
+from stackctl.apply.faults import exit_code, fault_of_task, fault_of_text, is_known
 from stackctl.errors import ExitCode
 
 Make = Callable[..., TaskEnded]
@@ -214,6 +214,12 @@ def test_a_hidden_failure_tells_nothing(ended: Make) -> None:
     fault = fault_of_task(ended("failed", **{CENSORED: "the output has been hidden"}))
     assert "hidden" in fault.message
     assert fault.where == "database / Install the server"
+
+
+def test_which_failures_are_known(ended: Make) -> None:
+    assert is_known(ended("unreachable", msg="Task failed: SSH password was requested, but none specified"))
+    assert is_known(ended("failed", msg="x", stackctl_hint="y"))
+    assert not is_known(ended("failed", msg="mitogen.core.CallError: builtins.AttributeError: no such thing"))
 
 
 def test_the_text_of_a_fault_says_where_what_and_how_to_mend(ended: Make) -> None:

@@ -52,12 +52,14 @@ def _dump(facts: dict[str, Facts], folder: Path) -> None:
 
 def _show(name: str, machine: Machine) -> None:
     here = machine.host
-    maker = " ".join(part for part in (here.vendor, here.product) if part)
-    console.say(
-        f"{name}: {here.system} {here.version}, Linux {here.kernel}, {here.processors} processors "
-        f"({here.processor}), {format_size(here.memory)} memory, {maker}",
-        style="bold",
-    )
+    parts = [
+        f"{here.system} {here.version}",
+        f"Linux {here.kernel}",
+        f"{here.processors} processors ({here.processor})",
+        f"{format_size(here.memory)} memory",
+        " ".join(part for part in (here.vendor, here.product) if part),
+    ]
+    console.say(f"{name}: {', '.join(filter(None, parts))}", style="bold")
     console.print_table(
         ["DISK", "BY", "TRANSPORT", "SECTORS", "TABLE", "HOLDS"],
         [

@@ -1,0 +1,46 @@
+"""Takes pages out again: their rows, and the documents to which nothing else points, from table, cache and index."""
+
+import functools
+from collections.abc import Sequence
+
+from stacksearch.cache import Cache
+from stacksearch.database import Database, Transaction, statement
+from stacksearch.index import Index
+from stacksearch.urls import digest, normalise
+
+_LOCK = statement("SELECT id, document FROM url WHERE digest IN ({rows}) ORDER BY id FOR UPDATE")
+_DELETE_URLS = statement("DELETE FROM url WHERE id IN ({rows})")
+_DELETE_DOCUMENT = statement(
+    "DELETE FROM document WHERE id = %s AND NOT EXISTS (SELECT 1 FROM url WHERE url.document = document.id)"
+)
+_DELETE_PARTS = statement("DELETE FROM document_part WHERE document = %s")
+
+
+def forget(database: Database, cache: Cache, index: Index, texts: Sequence[str]) -> int:
+    """Forget these URLs; gives how many were known. What is under way for one of them is dropped when it ends.
+
+    Links that other pages have to it bring a URL back when those pages are fetched again.
+    """
+    digests = sorted({digest(normalise(text)) for text in texts})
+    known, documents = database.transaction(functools.partial(_forget_urls, digests))
+    gone = [number for number in documents if database.transaction(functools.partial(_forget_document, number))]
+    if gone:
+        cache.drop_sources(gone)
+        index.delete(gone)
+    return known
+
+
+def _forget_urls(digests: Sequence[str], tx: Transaction) -> tuple[int, list[int]]:
+    """How many URLs there were, and the documents that they led to."""
+    rows = tx.read(_LOCK, rows=digests)
+    if rows:
+        tx.write(_DELETE_URLS, rows=[number for number, _ in rows])
+    return len(rows), sorted({document for _, document in rows if document is not None})
+
+
+def _forget_document(number: int, tx: Transaction) -> bool:
+    """Delete a document unless another URL leads to it."""
+    if not tx.write(_DELETE_DOCUMENT, (number,)):
+        return False
+    tx.write(_DELETE_PARTS, (number,))
+    return True

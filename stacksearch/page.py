@@ -1,0 +1,158 @@
+"""A page: what is left of a response's bytes when markup is taken away: title, text, links."""
+
+import codecs
+import hashlib
+import itertools
+import re
+from dataclasses import dataclass
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from stacksearch.urls import Resolver
+
+HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+TEXT_TYPES = frozenset({"text/plain"})
+TITLE_LENGTH = 300
+TEXT_LENGTH = 1_000_000
+"""Characters of a document; what follows is neither stored nor found."""
+LINKS = 5000
+"""Links that are followed from one page."""
+
+_HIDDEN = ["script", "style", "noscript", "template", "svg", "iframe", "object"]
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff\U000e0000-\U000effff]+")
+_META_CHARSET = re.compile(rb"<meta[^>]+?charset\s*=\s*[\"']?\s*([A-Za-z0-9._:-]{2,40})", re.IGNORECASE)
+_BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+# The encoding standard reads these labels as their Windows supersets.
+_SUPERSETS = {"iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254", "gb2312": "gb18030", "gbk": "gb18030",
+              "shift_jis": "cp932", "euc_kr": "cp949", "big5": "big5hkscs", "utf-7": "cp1252"}  # fmt: skip
+
+
+_FEW_TAGS = 2000
+_PARSER_WORK = 100_000_000
+_TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9]*)")
+_CLOSE_THEMSELVES = frozenset({"area", "base", "br", "col", "dd", "dt", "embed", "hr", "img", "input", "li", "link",
+    "meta", "option", "p", "param", "source", "td", "th", "tr", "track", "wbr"})  # fmt: skip
+
+
+class PageError(ValueError):
+    """A page that cannot be read."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page ready to be stored; ``links`` are normal URLs, each once, in the order of the page."""
+
+    title: str
+    text: str
+    links: tuple[str, ...] = ()
+    indexable: bool = True
+    """False when the page asks not to be indexed."""
+
+    @property
+    def digest(self) -> str:
+        """The key of the content in the document table: 32 hexadecimal digits."""
+        return hashlib.blake2b(f"{self.title}\n{self.text}".encode(), digest_size=16).hexdigest()
+
+
+def decode(body: bytes, charset: str | None) -> str:
+    """The text of a body: by its byte order mark, else the header's charset, else the page's own, else UTF-8.
+
+    An unknown charset and bytes that do not fit never fail; they become replacement characters.
+    """
+    for mark, name in _BOMS:
+        if body.startswith(mark):
+            return body[len(mark) :].decode(name, "replace")
+    if charset is None and (match := _META_CHARSET.search(body, 0, 2048)):
+        charset = match[1].decode()
+    try:
+        name = codecs.lookup(charset).name if charset else "utf-8"
+        return body.decode(_SUPERSETS.get(name, name), "replace")
+    except (LookupError, ValueError, UnicodeError):
+        return body.decode("utf-8", "replace")
+
+
+def _clean(text: str, limit: int) -> str:
+    text = " ".join(text.split())
+    if not text.isprintable():  # quick, and the common answer
+        text = " ".join(_CONTROL.sub(" ", text).split())
+    return text[:limit].rstrip()
+
+
+def extract_text(text: str) -> Page:
+    """A page of plain text; its first line is its title."""
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    return Page(_clean(first, TITLE_LENGTH), _clean(text, TEXT_LENGTH))
+
+
+def extract_html(html: str, address: str) -> Page:
+    """A page of HTML that was fetched from ``address`` (which its links are resolved against).
+
+    Raises PageError for a page that is built to keep a parser busy.
+    """
+    _check_work(html)
+    tree = LexborHTMLParser(html)
+    base, indexable, follow = address, True, True
+    if head := tree.head:
+        base = _base(head, address)
+        indexable, follow = _robots(head)
+    title = _title(tree)
+    links = _links(tree, base) if follow else ()
+    tree.strip_tags(_HIDDEN)
+    body = tree.body
+    text = _clean(body.text(separator=" "), TEXT_LENGTH) if body else ""
+    return Page(title or text[:80], text, links, indexable)
+
+
+def _check_work(html: str) -> None:
+    """Parsing takes time in proportion to tags times depth, and to the square of a list's options.
+
+    A few MB of ``<div>`` would hold a worker for an hour.
+    """
+    if html.count("<") < _FEW_TAGS:
+        return
+    depth = deepest = tags = options = 0
+    for match in _TAG.finditer(html):
+        tags += 1
+        name = match[2].lower()
+        if name not in _CLOSE_THEMSELVES:
+            depth = max(depth - 1, 0) if match[1] else depth + 1
+            deepest = max(deepest, depth)
+        elif name == "option":
+            options += 1
+    if tags * deepest + options * options > _PARSER_WORK:
+        raise PageError(f"its {tags} tags are nested {deepest} deep" if deepest > options else f"{options} options")
+
+
+def _title(tree: LexborHTMLParser) -> str:
+    for selector in ("head > title", "h1"):
+        node = tree.css_first(selector)
+        if node is not None and (title := _clean(node.text(), TITLE_LENGTH)):
+            return title
+    return ""
+
+
+def _base(head: LexborNode, address: str) -> str:
+    node = head.css_first("base[href]")
+    if node is None:
+        return address
+    return next(Resolver(address).links([(node.attributes.get("href") or "").strip().partition("#")[0]]), address)
+
+
+def _robots(head: LexborNode) -> tuple[bool, bool]:
+    """Whether the page may be indexed, and its links followed."""
+    words: set[str] = set()
+    for node in head.css("meta[name][content]"):
+        attributes = node.attributes
+        if (attributes.get("name") or "").lower() == "robots":
+            words.update(word.strip() for word in (attributes.get("content") or "").lower().split(","))
+    return not words & {"noindex", "none"}, not words & {"nofollow", "none"}
+
+
+def _links(tree: LexborHTMLParser, base: str) -> tuple[str, ...]:
+    references: dict[str, None] = {}
+    for node in (*tree.tags("a"), *tree.tags("area")):
+        attributes = node.attributes
+        reference = (attributes.get("href") or "").strip()
+        if reference and reference[0] != "#" and "nofollow" not in (attributes.get("rel") or "").lower():
+            references[reference.partition("#")[0]] = None
+    return tuple(dict.fromkeys(itertools.islice(Resolver(base).links(references), LINKS)))

@@ -1,0 +1,1 @@
+"""The web front: pages for people and a JSON API."""

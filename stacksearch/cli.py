@@ -13,6 +13,7 @@ from stacksearch import config, schema, service, status
 from stacksearch.audit import Audit
 from stacksearch.config import Config
 from stacksearch.errors import ExitCode, StacksearchError
+from stacksearch.forget import forget
 from stacksearch.search import Question, Searcher
 from stacksearch.service import Parts
 from stacksearch.submission import submit
@@ -52,6 +53,15 @@ def _submit(settings: Config, arguments: argparse.Namespace) -> None:
     else:
         for url in urls:
             print(f"{url.id}  {url.state}  {url.address}")
+
+
+def _forget(settings: Config, arguments: argparse.Namespace) -> None:
+    parts = Parts.of(settings)
+    known = forget(parts.database, parts.cache, parts.index, arguments.urls)
+    if arguments.json:
+        _print_json({"forgotten": known})
+    else:
+        print(f"forgot {known} of {len(arguments.urls)} URLs")
 
 
 def _status(settings: Config, arguments: argparse.Namespace) -> int:
@@ -141,6 +151,11 @@ def _parser() -> argparse.ArgumentParser:
     submitted = add("submit", _submit, "Queue URLs to be crawled.", "submit --depth 3 https://example.org/")
     submitted.add_argument("urls", nargs="+", metavar="URL")
     submitted.add_argument("--depth", type=int, help="how many links to follow from there")
+    forgotten = add(
+        "forget", _forget, "Take pages out of the queue, the database, the cache and the index.",
+        "forget https://example.org/",
+    )  # fmt: skip
+    forgotten.add_argument("urls", nargs="+", metavar="URL")
     standing = add("status", _status, "Show how the crawl stands.", "status --wait --timeout 600")
     standing.add_argument("--wait", action="store_true", help="until every URL has come to its end")
     standing.add_argument("--timeout", type=float, default=3600.0, help="seconds to wait at most (%(default)g)")
@@ -149,7 +164,7 @@ def _parser() -> argparse.ArgumentParser:
     found.add_argument("--page", type=int, default=1, help="the page of results (%(default)d)")
     add("rebuild-index", _rebuild_index, "Index every document of the database again.", "rebuild-index")
     check = add("check", _check, "Look at every service behind the app; ends with 4 when one is amiss.", "check")
-    for command in (migrate, submitted, standing, found, check):
+    for command in (migrate, submitted, forgotten, standing, found, check):
         command.add_argument("--json", action="store_true", help="print JSON on stdout")
     return parser
 

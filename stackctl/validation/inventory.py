@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,15 @@ from stackctl.process import ProcessError, Runner, SystemRunner
 
 @dataclass(frozen=True)
 class Target:
-    """One server: its name, the groups it is in, and the variables that Ansible would see for it."""
+    """One server: its name, the groups it is in, and the variables that Ansible would see for it.
+
+    ``peers`` are the other hosts of each of its groups.
+    """
 
     name: str
     groups: frozenset[str]
     variables: Mapping[str, Any]
+    peers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def get(self, name: str, default: object = None) -> Any:
         """The value of a variable, ``default`` without one.
@@ -51,12 +55,18 @@ class Target:
 
     def to_json(self) -> dict[str, Any]:
         """A plain mapping; ``from_json`` reads it back."""
-        return {"name": self.name, "groups": sorted(self.groups), "variables": dict(self.variables)}
+        return {
+            "name": self.name,
+            "groups": sorted(self.groups),
+            "variables": dict(self.variables),
+            "peers": {group: list(hosts) for group, hosts in self.peers.items()},
+        }
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Target":
         """What ``to_json`` wrote."""
-        return cls(value["name"], frozenset(value["groups"]), value["variables"])
+        peers = {group: tuple(hosts) for group, hosts in value["peers"].items()}
+        return cls(value["name"], frozenset(value["groups"]), value["variables"], peers)
 
 
 def read(inventory: Path | None, runner: Runner | None = None) -> tuple[Target, ...]:
@@ -81,13 +91,18 @@ def read(inventory: Path | None, runner: Runner | None = None) -> tuple[Target, 
 def parse(listing: Mapping[str, Any]) -> tuple[Target, ...]:
     """The hosts of what ``ansible-inventory --list`` prints."""
     hostvars: Mapping[str, Mapping[str, Any]] = listing.get("_meta", {}).get("hostvars", {})
-    groups: dict[str, set[str]] = {}
-    for group in listing:
-        if group != "_meta":
-            for host in _members(listing, group, frozenset()):
-                groups.setdefault(host, set()).add(group)
+    members = {group: _members(listing, group, frozenset()) for group in listing if group != "_meta"}
+    groups: dict[str, list[str]] = {}
+    for group, hosts in members.items():
+        for host in hosts:
+            groups.setdefault(host, []).append(group)
     return tuple(
-        Target(host, frozenset(groups[host]), hostvars.get(host, {}))
+        Target(
+            host,
+            frozenset(groups[host]),
+            hostvars.get(host, {}),
+            {group: tuple(other for other in members[group] if other != host) for group in groups[host]},
+        )
         for host in sorted(groups, key=lambda host: _position(hostvars, host))
     )
 
@@ -118,13 +133,13 @@ def role_defaults(role: str) -> dict[str, Any]:
     return dict(yaml.safe_load(file.read_text(encoding="utf-8")) or {})
 
 
-def _members(listing: Mapping[str, Any], group: str, above: frozenset[str]) -> Iterable[str]:
+def _members(listing: Mapping[str, Any], group: str, above: frozenset[str]) -> list[str]:
+    """The hosts of a group and of the groups in it, each once."""
     if group in above:
-        return
+        return []
     entry = listing.get(group, {})
-    yield from entry.get("hosts", [])
-    for child in entry.get("children", []):
-        yield from _members(listing, child, above | {group})
+    below = [host for child in entry.get("children", []) for host in _members(listing, child, above | {group})]
+    return list(dict.fromkeys([*entry.get("hosts", []), *below]))
 
 
 def _position(hostvars: Mapping[str, Any], host: str) -> int:

@@ -33,7 +33,10 @@ class Expected:
 
 @dataclass(frozen=True)
 class Ware:
-    """A listener that belongs to a role: the variables that say where, or the address that is fixed."""
+    """A listener that belongs to a role: the variables that say where, or the address that is fixed.
+
+    ``shared`` says that other programs carry the process's name too.
+    """
 
     role: str
     what: str
@@ -41,6 +44,7 @@ class Ware:
     port: str
     listen: str
     fixed: bool = False
+    shared: bool = False
 
 
 WARES = (
@@ -50,6 +54,15 @@ WARES = (
     Ware("cache", "the cache", ("memcached",), "cache_port", "cache_listen"),
     Ware("search", "the search index", ("searchd",), "search_index_port", "search_index_listen"),
     Ware("search", "the web front", ("apache2", "nginx"), "search_web_port", "search_web_listen"),
+    Ware(
+        "search",
+        "the search application",
+        ("python3", "stacksearch", "stacksearch-web"),
+        "search_application_port",
+        "127.0.0.1",
+        fixed=True,
+        shared=True,
+    ),
 )
 
 _PROXY = ("systemd", "systemd-socket-")
@@ -101,7 +114,7 @@ def missing(role: str, target: Target, system: System) -> list[str]:
 def astray(role: str, target: Target, system: System) -> list[str]:
     """Sockets of the role's own processes that are nowhere in the site."""
     everything = expected(target)
-    ours = {process for ware in WARES if ware.role == role for process in ware.processes}
+    ours = {process for ware in WARES if ware.role == role and not ware.shared for process in ware.processes}
     allowed = declared(target)
     return [
         f"{socket} listens, and the site does not say so"

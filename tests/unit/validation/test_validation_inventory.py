@@ -30,6 +30,11 @@ def test_hosts_keep_the_inventorys_order_and_those_without_variables_come_last()
     assert [target.name for target in inventory.parse(LISTING)] == ["two", "one", "bare"]
 
 
+def test_hosts_know_the_others_of_their_groups() -> None:
+    found = {target.name: target.peers for target in inventory.parse(LISTING)}
+    assert found["one"] == {"all": ("bare", "two"), "stack": ("two",), "cache": ("two",), "queue": ()}
+
+
 def test_groups_that_contain_each_other_end() -> None:
     listing = {"a": {"children": ["b"]}, "b": {"children": ["a"], "hosts": ["h"]}}
     assert [target.groups for target in inventory.parse(listing)] == [{"a", "b"}]
@@ -91,7 +96,7 @@ def test_defaults_of_roles_stand_below_the_inventory(monkeypatch: pytest.MonkeyP
 
 
 def test_a_target_survives_json() -> None:
-    target = Target("h", frozenset({"a", "b"}), {"x": [1, {"y": None}]})
+    target = Target("h", frozenset({"a", "b"}), {"x": [1, {"y": None}]}, {"a": ("g",), "b": ()})
     assert Target.from_json(json.loads(json.dumps(target.to_json()))) == target
 
 

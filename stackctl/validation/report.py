@@ -1,5 +1,7 @@
 """A report for people: the table, and what is wrong in plain words."""
 
+from collections.abc import Iterable
+
 from stackctl import console
 from stackctl.errors import FaultError, StackctlError
 from stackctl.units import format_seconds
@@ -15,9 +17,11 @@ def show(report: Report) -> None:
             for check in report.checks
         ],
     )
-    for check in report.faults:
-        console.say(f"\n{check.host} {check.role}: {check.title}: failed", style="red")
-        console.say("\n".join(f"  {line}" for line in check.detail.splitlines()))
+    for (_, detail), checks in _by_cause(report.faults).items():
+        console.say("")
+        for check in checks:
+            console.say(f"{check.host} {check.role}: {check.title}: failed", style="red")
+        console.say("\n".join(f"  {line}" for line in detail.splitlines()))
     for host, why in report.unreachable.items():
         console.say(f"\n{host}: not checked", style="red")
         console.say(f"  {why}")
@@ -39,6 +43,14 @@ def summary(report: Report) -> str:
     if report.unreachable:
         words.append(f"not checked: {', '.join(report.unreachable)}")
     return f"{words[0]}: {', '.join(words[1:])}" if words[1:] else words[0]
+
+
+def _by_cause(faults: Iterable[Check]) -> dict[tuple[str, str], list[Check]]:
+    """The faults of a host that have the same words stand together: they have one cause."""
+    found: dict[tuple[str, str], list[Check]] = {}
+    for check in faults:
+        found.setdefault((check.host, check.detail), []).append(check)
+    return found
 
 
 def _result(check: Check) -> str:

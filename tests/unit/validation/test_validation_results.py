@@ -1,6 +1,7 @@
 """The report: exit codes, silence, the table, JUnit."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -70,6 +71,14 @@ def test_the_table_never_shows_what_was_not_made_as_passed(capsys: pytest.Captur
     assert "metal-1 queue: A job comes back: failed\n  no connection\n  to <gearmand>" in shown
     assert "metal3: not checked\n  cannot be reached" in shown
     assert "3 checks: 1 passed, 1 failed, 1 not shown, not checked: metal3" in shown
+
+
+def test_faults_with_one_cause_are_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    other = replace(FAILED, role="cache", title="Another")
+    report.show(of(FAILED, PASSED, other, replace(FAILED, host="metal-2")))
+    shown = capsys.readouterr().out
+    assert "metal-1 queue: A job comes back: failed\nmetal-1 cache: Another: failed\n  no connection" in shown
+    assert shown.count("  no connection") == 2
 
 
 def test_junit_counts_and_explains(tmp_path: Path) -> None:

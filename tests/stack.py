@@ -294,8 +294,7 @@ def render_sphinx(data: Path, listen: str, port: int, logs: Path) -> str:
         keep_trailing_newline=True,
     )
     return environment.get_template("sphinx.conf.j2").render(
-        ansible_managed="test",
         search_index_directory=str(data), search_index_listen=listen, search_index_port=port,
-        search_index_memory="64M", __search_index_name="documents",
+        search_index_memory_mib=64, __search_index_name="documents",
         __search_index_log_directory=str(logs), __search_index_pid_file=str(logs / "searchd.pid"),
     )  # fmt: skip

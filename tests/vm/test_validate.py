@@ -54,9 +54,9 @@ BREAKAGES = (
         "the queue is stopped",
         "systemctl stop gearman-job-server",
         "systemctl start gearman-job-server && systemctl start stacksearch.target",
-        *("queue.runs", _PAGE),
+        *("queue.runs", _APP, _PAGE),
     ),
-    _breakage("the cache is stopped", "systemctl stop memcached", "systemctl start memcached", "cache.runs"),
+    _breakage("the cache is stopped", "systemctl stop memcached", "systemctl start memcached", *("cache.runs", _APP)),
     _breakage(
         "the cache listens everywhere",
         _MEMCACHED.format("0.0.0.0"),
@@ -88,6 +88,28 @@ BREAKAGES = (
         _SQL.format(f"CREATE USER {_DOOR} IDENTIFIED BY ''; GRANT ALL ON stacksearch.* TO {_DOOR}"),
         _SQL.format(f"DROP USER {_DOOR}"),
         *("database.wrong_password", "database.row", _APP, _PAGE),
+    ),
+    _breakage(
+        "the application has a wrong password",
+        "cd /etc/stacksearch && cp -p stacksearch.yml /root && sed -i 's/password: .*/password: wrong/' stacksearch.yml",
+        "mv /root/stacksearch.yml /etc/stacksearch/",
+        *(_APP, _PAGE),
+    ),
+    _breakage(
+        "a worker is off",
+        "systemctl disable --quiet --now stacksearch-fetch",
+        "systemctl enable --quiet --now stacksearch-fetch",
+        *("search.runs", _APP, _PAGE, "reboot.units_start_at_boot"),
+    ),
+    _breakage(
+        "the web server is stopped", "systemctl stop apache2", "systemctl start apache2", *("search.runs", _PAGE)
+    ),
+    _breakage(
+        "the index is gone",
+        "systemctl stop sphinxsearch && mv /srv/documents/sphinx /srv/documents/away"
+        " && { systemctl start sphinxsearch || true; }",
+        "mv /srv/documents/away /srv/documents/sphinx && systemctl restart sphinxsearch",
+        *("search.runs", "search.index_on_its_volume", _APP, _PAGE, "reboot.no_unit_failed"),
     ),
     _breakage("a volume is not mounted", "umount /srv/guests", "mount /srv/guests", "storage.mounts"),
     _breakage(

@@ -26,6 +26,14 @@ def _queue(target: Target) -> tuple[str, ...]:
     return names if is_loopback(str(target["queue_listen"])) else (*names, "stackctl-queue.socket")
 
 
+def _search(target: Target) -> tuple[str, ...]:
+    """The first worker of a kind has the plain name, the others have a number."""
+    kinds = ("fetch", "document", "search")
+    more = [f"{kind}@{number}" for kind in kinds for number in range(2, int(target[f"search_{kind}_workers"]) + 1)]
+    parts = [f"stacksearch-{part}.service" for part in (*kinds, *more, "sweeper", "web")]
+    return ("sphinxsearch.service", "stacksearch.target", *parts, "apache2.service")
+
+
 @dataclass(frozen=True)
 class Suite:
     """One suite. ``group`` is the inventory group it is for, None for every server.
@@ -55,20 +63,7 @@ SUITES = {
         Suite("database", "database", _always("mariadb.service"), ("database_data_directory",)),
         Suite("queue", "queue", _queue),
         Suite("cache", "cache", _always("memcached.service")),
-        Suite(
-            "search",
-            "search",
-            _always(
-                "sphinxsearch.service",
-                "stacksearch-fetch.service",
-                "stacksearch-document.service",
-                "stacksearch-search.service",
-                "stacksearch-sweeper.service",
-                "stacksearch-web.service",
-                "apache2.service",
-            ),
-            ("search_index_directory",),
-        ),
+        Suite("search", "search", _search, ("search_index_directory",)),
         Suite("listeners", None),
         Suite("reboot", None),
     )

@@ -91,7 +91,7 @@ BREAKAGES = (
     ),
     _breakage(
         "the application has a wrong password",
-        "cd /etc/stacksearch && cp -p stacksearch.yml /root && sed -i 's/password: .*/password: wrong/' stacksearch.yml",
+        "cd /etc/stacksearch && cp -p stacksearch.yml /root && sed -i 's/password: .*/password: no/' stacksearch.yml",
         "mv /root/stacksearch.yml /etc/stacksearch/",
         *(_APP, _PAGE),
     ),
@@ -109,7 +109,7 @@ BREAKAGES = (
         "systemctl stop sphinxsearch && mv /srv/documents/sphinx /srv/documents/away"
         " && { systemctl start sphinxsearch || true; }",
         "mv /srv/documents/away /srv/documents/sphinx && systemctl restart sphinxsearch",
-        *("search.runs", "search.index_on_its_volume", _APP, _PAGE, "reboot.no_unit_failed"),
+        *("search.runs", "search.index_on_its_volume", _APP, _PAGE),
     ),
     _breakage("a volume is not mounted", "umount /srv/guests", "mount /srv/guests", "storage.mounts"),
     _breakage(

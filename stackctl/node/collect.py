@@ -3,12 +3,11 @@
 import json
 import os
 import re
-import shutil
 import sys
 from collections.abc import Iterable
 from typing import Any
 
-from . import claim, fingerprint, signatures
+from . import claim, fingerprint, reports, signatures, usage
 from .blocks import block_devices
 from .process import ProcessError
 from .system import System
@@ -22,14 +21,6 @@ PROGRAMS = ("mdadm", "lvm", "mkfs.xfs", "sfdisk", "update-initramfs")
 FILES = ("/etc/fstab", "/etc/mdadm/mdadm.conf")
 
 _COLUMNS = "KNAME,TYPE,SIZE,SERIAL,WWN,MODEL,VENDOR,REV,TRAN,HCTL,PTTYPE,PTUUID,PARTTYPE,PARTUUID"
-_LVM = {
-    "vg": "vg_name,vg_uuid,vg_tags,vg_extent_size,vg_extent_count,vg_free_count,vg_missing_pv_count",
-    "pv": "pv_name,pv_major,pv_minor,pv_uuid,vg_name,vg_uuid,pe_start,pv_size,dev_size,pv_missing",
-    "lv": "lv_name,lv_uuid,lv_tags,lv_size,lv_attr,lv_active",
-    "pvseg": "pvseg_start",
-    "seg": "lv_uuid,segtype,seg_start_pe,seg_size_pe,seg_pe_ranges",
-}
-_OCTAL = re.compile(r"\\(\d{3})")
 
 
 def collect(system: System | None = None, *, paths: Iterable[str] = ()) -> dict[str, Any]:
@@ -45,16 +36,16 @@ def collect(system: System | None = None, *, paths: Iterable[str] = ()) -> dict[
     facts: dict[str, Any] = {
         "format": FORMAT,
         "host": _host(system),
-        "missing": [program for program in PROGRAMS if not _has(program)],
+        "missing": [program for program in PROGRAMS if not _has(system, program)],
         "blocks": blocks,
         "lsblk": _lsblk(system, errors),
         "links": _links(system),
-        "mounts": _mounts(system, blocks),
-        "swaps": _swaps(system),
+        "mounts": usage.mounts(system, blocks),
+        "swaps": usage.swaps(system),
         "mdstat": system.text("/proc/mdstat") or "",
-        "lvm": _lvm(system, errors) if _has("lvm") else None,
+        "lvm": _lvm(system, errors) if _has(system, "lvm") else None,
         "files": {path: _file(system, path) for path in FILES},
-        "initramfs": _initramfs(system),
+        "initramfs": usage.initramfs(system),
         "folders": {path: _folder(system, path) for path in paths},
     }
     readable = [name for name, device in blocks.items() if device["kind"] != "loop" and device["size"]]
@@ -70,8 +61,8 @@ def collect(system: System | None = None, *, paths: Iterable[str] = ()) -> dict[
     return facts
 
 
-def _has(program: str) -> bool:
-    return shutil.which(program, path="/usr/sbin:/usr/bin:/sbin:/bin") is not None
+def _has(system: System, program: str) -> bool:
+    return any(system.path(f"{folder}/{program}").exists() for folder in ("/usr/sbin", "/usr/bin", "/sbin", "/bin"))
 
 
 def _host(system: System) -> dict[str, Any]:
@@ -95,7 +86,7 @@ def _host(system: System) -> dict[str, Any]:
 
 def _lsblk(system: System, errors: list[str]) -> list[dict[str, Any]]:
     said = system.runner.run(["lsblk", "--json", "--bytes", "--list", f"--output={_COLUMNS}"], check=False)
-    found = _json(said.stdout).get("blockdevices", [])
+    found = reports.json_object(said.stdout).get("blockdevices", [])
     if not found:
         errors.append(f"lsblk told of no device: {said.stderr.strip()}")
     return [
@@ -113,59 +104,16 @@ def _links(system: System) -> dict[str, list[str]]:
     return found
 
 
-def _mounts(system: System, blocks: dict[str, dict[str, Any]]) -> list[dict[str, str]]:
-    """What is mounted from block devices, in the order of mounting."""
-    numbers = {device["number"]: name for name, device in blocks.items()}
-    found = []
-    for line in (system.text("/proc/self/mountinfo") or "").splitlines():
-        before, _, after = line.partition(" - ")
-        fields, source = before.split(), after.split()
-        if len(fields) < 6 or len(source) < 3 or not source[1].startswith("/dev/"):
-            continue
-        found.append(
-            {
-                # btrfs mounts by numbers that no device has
-                "device": numbers.get(fields[2]) or system.path(_plain(source[1])).resolve().name,
-                "root": _plain(fields[3]),
-                "path": _plain(fields[4]),
-                "type": source[0],
-                "options": ",".join(dict.fromkeys((fields[5] + "," + source[2]).split(","))),
-            }
-        )
-    return found
-
-
-def _plain(text: str) -> str:
-    return _OCTAL.sub(lambda match: chr(int(match.group(1), 8)), text)
-
-
-def _swaps(system: System) -> list[str]:
-    """The kernel's names of the devices that are swapped to."""
-    lines = (system.text("/proc/swaps") or "").splitlines()[1:]
-    paths = [_plain(line.split()[0]) for line in lines if line.strip()]
-    return [system.path(path).resolve().name for path in paths if path.startswith("/dev/")]
-
-
 def _lvm(system: System, errors: list[str]) -> list[dict[str, Any]]:
-    words = ["lvm", "fullreport", "--all", "--reportformat=json", "--units=b", "--nosuffix"]
-    for section, columns in _LVM.items():
-        words += ["--configreport", section, "-o", columns]
-    said = system.runner.run(words, check=False)
-    if said.returncode:
-        errors.append(f"lvm fullreport ended with {said.returncode}: {said.stderr.strip()}")
-    report = _json(said.stdout).get("report", [])
-    return report if isinstance(report, list) else []
+    report, error = reports.lvm(system)
+    if error:
+        errors.append(error)
+    return report
 
 
 def _file(system: System, path: str) -> dict[str, Any] | None:
     text = system.text(path)
     return None if text is None else {"text": text, "changed": system.path(path).stat().st_mtime_ns}
-
-
-def _initramfs(system: System) -> dict[str, int]:
-    """The boot images and when each was made (nanoseconds)."""
-    names = [name for name in system.names("/boot") if name.startswith("initrd.img-") and name.count(".new") == 0]
-    return {f"/boot/{name}": system.path(f"/boot/{name}").stat().st_mtime_ns for name in names}
 
 
 def _folder(system: System, path: str) -> dict[str, Any]:
@@ -187,16 +135,6 @@ def _signatures(system: System, names: list[str], errors: list[str]) -> dict[str
             errors.append(str(failure))
             found[name] = [{"type": "unreadable", "offset": 0, "uuid": "", "label": ""}]
     return found
-
-
-def _json(text: str) -> dict[str, Any]:
-    """The JSON object in what a tool says, whatever it advises before or after."""
-    start, end = text.find("{"), text.rfind("}")
-    try:
-        value = json.loads(text[start : end + 1]) if start >= 0 else {}
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 """What is written on block devices: magic numbers, file-system and RAID superblocks, lost partitions."""
 
-import json
+import uuid
 from collections.abc import Iterable
 from typing import Any
 
+from .reports import json_object
 from .system import System
 
 LOST_PARTITION_STARTS = (1 << 20, 63 * 512)
@@ -24,7 +25,7 @@ def on_devices(system: System, names: Iterable[str]) -> dict[str, list[dict[str,
         return {}
     said = system.runner.run(["wipefs", "--no-act", "--json", *(str(system.device(name)) for name in names)])
     found: dict[str, list[dict[str, Any]]] = {}
-    for signature in _json(said.stdout).get("signatures", []):
+    for signature in json_object(said.stdout).get("signatures", []):
         found.setdefault(signature["device"], []).append(
             {
                 "type": signature["type"],
@@ -74,7 +75,7 @@ def superblocks(system: System, signatures: dict[str, list[dict[str, Any]]]) -> 
     return found
 
 
-def _json(text: str) -> dict[str, Any]:
-    start = text.find("{")
-    value = json.loads(text[start:]) if start >= 0 else {}
-    return value if isinstance(value, dict) else {}
+def xfs_uuid(system: System, name: str) -> str:
+    """The UUID of the XFS on a device; nothing where there is none."""
+    block = system.read_at(name, 0, _SUPERBLOCK) if name else b""
+    return str(uuid.UUID(bytes=block[32:48])) if block[:4] == b"XFSB" else ""

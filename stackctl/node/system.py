@@ -75,6 +75,14 @@ class System:
         if written != len(data):
             raise OSError(f"wrote {written} of {len(data)} bytes to {name} at {offset}")
 
+    def flush(self, name: str) -> None:
+        """Wait until a block device has on its medium all that was written to it. Raises OSError."""
+        device = os.open(self.device(name), os.O_WRONLY)
+        try:
+            os.fsync(device)
+        finally:
+            os.close(device)
+
     def replace_text(self, path: str, text: str) -> None:
         """Give a file a new text in one step: a reader, or a power cut, sees the old or the new one whole."""
         place = self.path(path)

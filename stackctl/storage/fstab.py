@@ -7,10 +7,9 @@ OPTIONS = ("noatime", FSTAB_OPTION)
 """inode64 is XFS's own default since Linux 3.7."""
 
 
-def mounted_as_planned(machine: Machine, device: str, path: str) -> bool:
-    """Whether the file system on ``device`` is mounted at ``path``, and fstab has it by its UUID."""
-    mounted = any(mount.path == path for mount in machine.mounts_on(device))
-    return mounted and in_fstab(machine, device, path)
+def is_mounted(machine: Machine, device: str, path: str) -> bool:
+    """Whether the file system on ``device`` is mounted at ``path``."""
+    return bool(device) and any(mount.path == path for mount in machine.mounts_on(device))
 
 
 def in_fstab(machine: Machine, device: str, path: str) -> bool:

@@ -11,7 +11,7 @@ from stackctl.storage import alignment, chain, steps
 from stackctl.storage.alignment import Geometry
 from stackctl.storage.chain import Numbers, Stripes
 from stackctl.storage.contents import Contents, State, contents
-from stackctl.storage.fstab import mounted_as_planned
+from stackctl.storage.fstab import in_fstab, is_mounted
 from stackctl.storage.levels import LEVELS, Level
 from stackctl.storage.marks import NEW_TAG, Marks
 from stackctl.storage.names import check_names
@@ -121,9 +121,7 @@ class _Draft:
             if not size.exists or size.redo:
                 yield steps.volume(self.marks, name, size.extents, extent_size, redo=size.redo)
         yield from self._filesystems(sizes)
-        for name, volume in self.layout.volumes.items():
-            if self._is_new(name, sizes) or not self._is_mounted(name):
-                yield steps.mount(self.marks, name, volume.mount)
+        yield from self._mounts(sizes)
         if not named or self._initramfs_is_stale():
             yield steps.initramfs()
 
@@ -171,8 +169,17 @@ class _Draft:
         here = self.held.group.volume(name) if self.held.group else None
         return here.device if here else ""
 
-    def _is_mounted(self, name: str) -> bool:
-        return mounted_as_planned(self.machine, self._device(name), self.layout.volumes[name].mount)
+    def _mounts(self, sizes: Mapping[str, Size]) -> Iterator[Step]:
+        paths = {name: volume.mount for name, volume in self.layout.volumes.items()}
+        new = {name for name in paths if self._is_new(name, sizes)}
+        listed = {
+            name for name in paths if name not in new and in_fstab(self.machine, self._device(name), paths[name])
+        }
+        if missing := {name: path for name, path in paths.items() if name not in listed}:
+            yield steps.fstab(self.marks, missing)
+        for name, path in paths.items():
+            if name in new or not is_mounted(self.machine, self._device(name), path):
+                yield steps.mount(self.marks, name, path)
 
     def _array_is_named(self) -> bool:
         array = self.held.array

@@ -1,7 +1,7 @@
 """The steps of a plan, one builder a kind: titles for people, parameters and commands for the server."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from stackctl.hardware.disk import Disk
 from stackctl.storage.alignment import Geometry, log_stripe_unit
@@ -122,6 +122,7 @@ def array(disks: Sequence[Disk], marks: Marks, level: Level, geometry: Geometry,
         + ", ".join(keys),
         disks=keys,
         params={
+            "path": marks.array_path,
             "level": level.name,
             "layout": level.layout_number,
             "chunk": geometry.chunk,
@@ -142,7 +143,7 @@ def assemble(disks: Sequence[Disk], marks: Marks, uuid: str) -> Step:
         kind="assemble",
         title=f"Assemble the array {marks.array_name}",
         disks=keys,
-        params={"uuid": uuid},
+        params={"path": marks.array_path, "uuid": uuid},
         commands=(
             _command("mdadm", "--stop", f"{{array:{uuid}}}"),
             _command("mdadm", "--assemble", marks.array_path, f"--uuid={spelled}", *members),
@@ -234,26 +235,38 @@ def filesystem(marks: Marks, name: str, geometry: Geometry) -> Step:
                 *("-d", f"su={chunk // KIB}k,sw={geometry.data_disks}"),
                 *("-l", f"su={log_stripe_unit(chunk) // KIB}k", device),
             ),
-            _command("blockdev", "--flushbufs", device),
+            _command("sync", device),
             _command("lvchange", "--deltag", NEW_TAG, f"{marks.group}/{name}"),
         ),
     )
 
 
+def fstab(marks: Marks, mounts: Mapping[str, str]) -> Step:
+    """Name volumes in fstab by the UUIDs of their file systems; ``mounts`` has paths by the volumes' names."""
+    return Step(
+        id=f"fstab:{marks.group}",
+        kind="fstab",
+        title=f"Name {', '.join(mounts.values())} in /etc/fstab, by UUID",
+        disks=(),
+        params={
+            "mark": FSTAB_OPTION,
+            "volumes": [
+                {"device": f"/dev/{marks.group}/{name}", "path": path, "type": "xfs", "options": list(OPTIONS)}
+                for name, path in mounts.items()
+            ],
+        },
+        commands=(_command("systemctl", "daemon-reload"),),
+    )
+
+
 def mount(marks: Marks, name: str, path: str) -> Step:
-    """Name the volume in fstab by its UUID, and mount it."""
+    """Mount a volume as fstab says."""
     return Step(
         id=f"mount:{path}",
         kind="mount",
-        title=f"Mount {marks.group}/{name} at {path}, by UUID in /etc/fstab",
+        title=f"Mount {marks.group}/{name} at {path}",
         disks=(),
-        params={
-            "device": f"/dev/{marks.group}/{name}",
-            "path": path,
-            "type": "xfs",
-            "options": list(OPTIONS),
-            "mark": FSTAB_OPTION,
-        },
+        params={"device": f"/dev/{marks.group}/{name}", "path": path},
         commands=(_command("mount", path),),
     )
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.node import errors, process, service, sockets
 
@@ -47,6 +49,11 @@ options:
     type: list
     elements: str
     default: []
+  configuration:
+    description: Files whose change the running units must have seen; units that began earlier are restarted.
+    type: list
+    elements: path
+    default: []
   timeout:
     description: Seconds to wait for that.
     type: int
@@ -76,6 +83,7 @@ def main() -> None:
             "enabled": {"type": "bool", "default": True},
             "listens": {"type": "list", "elements": "dict", "default": [], "options": listen},
             "without": {"type": "list", "elements": "str", "default": []},
+            "configuration": {"type": "list", "elements": "path", "default": []},
             "timeout": {"type": "int", "default": 120},
         },
         supports_check_mode=True,
@@ -88,6 +96,7 @@ def main() -> None:
             enabled=asked["enabled"],
             listens=[(words["address"], words["port"]) for words in asked["listens"]],
             without=asked["without"],
+            configuration=[Path(path) for path in asked["configuration"]],
             check=module.check_mode,
         )
     except errors.NodeError as failure:

@@ -1,6 +1,10 @@
 """Units are moved only when they must be, waited for, and their last words shown."""
 
+import os
+import time
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -90,10 +94,32 @@ def test_stopping_is_done_once() -> None:
     assert units.ensure("stopped", enabled=False) == []
 
 
-def test_changed_unit_files_are_read_again_first() -> None:
-    units, runner = _units(FakeSystemd({"memcached.service": _unit(NeedDaemonReload="yes")}))
+@pytest.mark.parametrize("state", ["started", "restarted"])
+def test_changed_unit_files_are_read_again_first(state: Literal["started", "restarted"]) -> None:
+    units, runner = _units(FakeSystemd({"memcached.service": _unit("inactive", NeedDaemonReload="yes")}))
+    units.ensure(state)
+    assert _verbs(runner)[0] == "daemon-reload"
+
+
+def test_a_restart_reads_unit_files_even_where_systemd_sees_no_need() -> None:
+    """A first drop-in in a folder that is new escapes systemd 252."""
+    units, runner = _units(FakeSystemd({"memcached.service": _unit(NeedDaemonReload="no")}))
     units.ensure("restarted")
     assert _verbs(runner)[0] == "daemon-reload"
+
+
+@pytest.mark.parametrize(("age", "restarts"), [(-60.0, False), (60.0, True)])
+def test_a_unit_older_than_its_configuration_is_restarted(tmp_path: Path, age: float, restarts: bool) -> None:
+    """A run that was interrupted between the file and the restart is finished by the next one."""
+    file = tmp_path / "memcached.conf"
+    file.touch()
+    began = time.monotonic() - 3600
+    written = time.time() - 3600 + age
+    os.utime(file, (written, written))
+    unit = _unit(ExecMainStartTimestampMonotonic=str(int(began * 1e6)))
+    units, _ = _units(FakeSystemd({"memcached.service": unit}))
+    done = units.ensure("started", configuration=[file, tmp_path / "absent"])
+    assert done == (["restart memcached.service"] if restarts else [])
 
 
 def test_check_mode_moves_nothing_and_takes_a_missing_unit_as_coming() -> None:

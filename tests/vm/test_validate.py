@@ -13,7 +13,7 @@ from stackctl import paths
 from tests.conftest import draw
 from tests.vm.conftest import Stack
 
-pytestmark = pytest.mark.vm
+pytestmark = [pytest.mark.vm, pytest.mark.xdist_group("stack")]
 
 EVERYTHING = frozenset({"storage", "database", "queue", "cache", "search", "listeners", "reboot"})
 

@@ -15,7 +15,7 @@ from stackctl.apply.records import find_run, read_runs, read_tasks
 from stackctl.errors import ExitCode
 from stackctl.process import SystemRunner
 
-pytestmark = pytest.mark.vm
+pytestmark = [pytest.mark.vm, pytest.mark.xdist_group("stack")]
 
 Stack = Any
 """The class of the fixture, which conftest.py holds."""

@@ -58,7 +58,7 @@ class SshConnection(_Launched, SshBackend):
         line, arguments = self._build_ssh_command(command)
         result = self.run_local(" ".join(line), *arguments)
         if result.rc == 255:
-            raise _unreachable(self.hostname, self.hostname, _SSH, result.stderr)
+            raise UnreachableError(f"{self.hostname}: {_SSH}: {_last_line(result.stderr)}", hint=_HINTS[_SSH])
         return result
 
     def feed(self, command: str, stdin: str) -> Result:
@@ -103,7 +103,7 @@ class Node:
             return shipping.answer(result.stdout)
         name = self.target.name
         if (reason := _no_way_in(result)) is not None:
-            raise _unreachable(name, str(self.target.get("ansible_host", name)), reason, result.stderr)
+            raise _unreachable(self.target, reason, result.stderr)
         raise ProbeError(
             f"{name}: {function.__module__.rpartition('.')[2]} failed on the server: {_last_line(result.stderr)}"
         )
@@ -122,10 +122,11 @@ _LAB_IS_DOWN = ".lab-is-down.invalid"
 """Ends the address that the inventory gives to a lab machine that is not up."""
 
 
-def _unreachable(name: str, address: str, reason: str, said: str) -> UnreachableError:
-    if address.endswith(_LAB_IS_DOWN):
-        return UnreachableError(f"{name}: the lab machine is not up", hint="stackctl lab up")
-    return UnreachableError(f"{name}: {reason}: {_last_line(said)}", hint=_HINTS[reason])
+def _unreachable(target: Target, reason: str, said: str) -> UnreachableError:
+    if str(target.get("ansible_host", "")).endswith(_LAB_IS_DOWN):
+        return UnreachableError(f"{target.name}: the lab machine is not up", hint="stackctl lab up")
+    hint = "stackctl lab status tells whether it is up" if "lab" in target.groups else _HINTS[reason]
+    return UnreachableError(f"{target.name}: {reason}: {_last_line(said)}", hint=hint)
 
 
 def _no_way_in(result: Result) -> str | None:

@@ -10,6 +10,19 @@ from stackctl.validation.results import Check, Outcome, Report
 
 def show(report: Report) -> None:
     """Print the table on stdout, then every fault, then the counts."""
+    if report.checks:
+        _table(report)
+    for (_, detail), checks in _by_cause(report.faults).items():
+        console.say("")
+        for check in checks:
+            console.say(f"{check.host} {check.role}: {check.title}: failed", style="red")
+        console.say("\n".join(f"  {line}" for line in detail.splitlines()))
+    for why in report.unreachable.values():
+        console.say(f"\n{why}", style="red")
+    console.say(f"\n{summary(report)}")
+
+
+def _table(report: Report) -> None:
     console.print_table(
         ("HOST", "ROLE", "CHECK", "RESULT", "TIME"),
         [
@@ -17,15 +30,6 @@ def show(report: Report) -> None:
             for check in report.checks
         ],
     )
-    for (_, detail), checks in _by_cause(report.faults).items():
-        console.say("")
-        for check in checks:
-            console.say(f"{check.host} {check.role}: {check.title}: failed", style="red")
-        console.say("\n".join(f"  {line}" for line in detail.splitlines()))
-    for host, why in report.unreachable.items():
-        console.say(f"\n{host}: not checked", style="red")
-        console.say(f"  {why}")
-    console.say(f"\n{summary(report)}")
 
 
 def conclude(report: Report) -> None:

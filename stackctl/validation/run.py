@@ -141,7 +141,7 @@ def _narrate(run: HostRun, event: Mapping[str, Any]) -> None:
     """A line for each fault when it is found, and one for each suite when it ends."""
     host = run.target.name
     if event["event"] == "unreachable":
-        console.note(f"✗ {event['why']}", style="red")
+        console.note(f"✗ {event['why'].splitlines()[0]}", style="red")
     if event["event"] != "result":
         return
     check = Check.from_json(event["check"])

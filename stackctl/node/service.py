@@ -17,6 +17,7 @@ _PROPERTIES = (
     "ActiveState",
     "UnitFileState",
     "NeedDaemonReload",
+    "DropInPaths",
     "NRestarts",
     "ActiveEnterTimestampMonotonic",
     "ExecMainStartTimestampMonotonic",
@@ -56,7 +57,7 @@ class Units:
         the file and the restart is so finished by the next one.
         """
         found = self._show()
-        stale = state == "started" and _stale(found.values(), configuration)
+        stale = state == "started" and (_stale(found.values(), configuration) or _unseen(found, configuration))
         state = "restarted" if stale else state
         # systemd overlooks a first drop-in in a folder that is new, so its own word is not enough.
         if not check and (
@@ -170,3 +171,13 @@ def _stale(units: Iterable[Mapping[str, str]], configuration: Sequence[Path]) ->
         if unit["ActiveState"] == "active" and began and written > boot + began / 1e6:
             return True
     return False
+
+
+def _unseen(units: Mapping[str, Mapping[str, str]], configuration: Sequence[Path]) -> bool:
+    """Whether systemd runs a unit without one of its drop-ins among the files."""
+    return any(
+        path.parent.name == f"{name}.d" and str(path) not in unit.get("DropInPaths", "").split()
+        for name, unit in units.items()
+        for path in configuration
+        if unit["ActiveState"] == "active" and path.exists()
+    )

@@ -187,6 +187,20 @@ def test_a_service_that_never_listens_is_told() -> None:
         units.ensure("started", listens=[("127.0.0.1", 11211)])
 
 
+def test_a_unit_that_runs_without_its_drop_in_is_restarted(tmp_path: Path) -> None:
+    file = tmp_path / "memcached.service.d" / "stackctl.conf"
+    file.parent.mkdir()
+    file.touch()
+    systemd = FakeSystemd(
+        {"memcached.service": _unit(DropInPaths="/etc/systemd/system/memcached.service.d/other.conf")}
+    )
+    units, runner = _units(systemd)
+    assert units.ensure("started", configuration=[file]) == ["restart memcached.service"]
+    assert _verbs(runner)[0] == "daemon-reload"
+    systemd.units["memcached.service"]["DropInPaths"] += f" {file}"
+    assert units.ensure("started", configuration=[file]) == []
+
+
 def test_a_unit_in_the_way_is_stopped_first() -> None:
     systemd = FakeSystemd({"gearman-job-server.service": _unit(), "stackctl-queue.socket": _unit(load="not-found")})
     runner = RecordingRunner(systemd)

@@ -62,6 +62,16 @@ class Connection(pymysql.connections.Connection):
     server_capabilities: int
     client_flag: int
 
+    def quoted(self, value: object) -> str:
+        """A literal: None, a number or a text; nothing else is ever sent."""
+        if isinstance(value, str):
+            return f"'{self.escape_string(value)}'"
+        if value is None:
+            return "NULL"
+        if isinstance(value, int):
+            return str(int(value))
+        raise TypeError(f"{type(value).__name__} is not sent to the database")
+
     def escape_string(self, s: str) -> str:
         """Quote the inside of a literal; ``str.replace`` is ten times quicker than a table for long texts."""
         if self.server_status & SERVER_STATUS.SERVER_STATUS_NO_BACKSLASH_ESCAPES:
@@ -114,7 +124,7 @@ _BLANK = re.compile(r"(%s|\{rows\}|\{cases\})")
 
 def fill(connection: Connection, sql: str, values: Sequence[object], rows: Rows, cases: Cases) -> str:
     """The text of a statement with its blanks filled, every value quoted."""
-    literal = connection.literal
+    literal = connection.quoted
     rest = iter(values)
     parts = _BLANK.split(sql)
     for number in range(1, len(parts), 2):

@@ -70,7 +70,7 @@ class Index:
         """Put documents into the index; those that it holds already are replaced."""
         batch: list[str] = []
         size = 0
-        literal = self._connect().literal
+        literal = self._connect().quoted
         for document in documents:
             row = f"({document.id},{literal(document.title)},{literal(document.text)},{document.added})"
             length = len(row.encode())
@@ -107,7 +107,7 @@ class Index:
     def _search(self, query: str, offset: int, count: int) -> Matches:
         if not query:
             return Matches((), 0)
-        literal = self._connect().literal
+        literal = self._connect().quoted
         rows = self._run(
             f"SELECT id FROM {self._config.name} WHERE MATCH({literal(query)}) LIMIT {offset:d},{count:d}"  # noqa: S608
             f" OPTION max_matches={MAX_MATCHES}, ranker=proximity_bm25, field_weights=(title=5, content=1),"
@@ -120,7 +120,7 @@ class Index:
         """An excerpt of each text with the words of the query between the marks; nothing is escaped."""
         if not texts:
             return []
-        literal = self._connect().literal
+        literal = self._connect().quoted
         words = " ".join(escape(word) for word in typed.replace('"', " ").split() if not word.startswith("-"))
         listed = ",".join(literal(text) for text in texts)
         rows = self._run(

@@ -27,7 +27,7 @@ _SUPERSETS = {"iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254", "
               "shift_jis": "cp932", "euc_kr": "cp949", "big5": "big5hkscs", "utf-7": "cp1252"}  # fmt: skip
 
 
-_FEW_TAGS = 2000
+_FEW_TAGS = 8000
 _PARSER_WORK = 100_000_000
 _TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9]*)")
 _CLOSE_THEMSELVES = frozenset({"area", "base", "br", "col", "dd", "dt", "embed", "hr", "img", "input", "li", "link",
@@ -152,7 +152,10 @@ def _links(tree: LexborHTMLParser, base: str) -> tuple[str, ...]:
     references: dict[str, None] = {}
     for node in (*tree.tags("a"), *tree.tags("area")):
         attributes = node.attributes
-        reference = (attributes.get("href") or "").strip()
-        if reference and reference[0] != "#" and "nofollow" not in (attributes.get("rel") or "").lower():
-            references[reference.partition("#")[0]] = None
+        reference = attributes.get("href")
+        if not reference or reference[0] == "#":
+            continue
+        rel = attributes.get("rel")
+        if rel is None or "nofollow" not in rel.lower():
+            references[reference.partition("#")[0].strip()] = None
     return tuple(dict.fromkeys(itertools.islice(Resolver(base).links(references), LINKS)))

@@ -20,6 +20,7 @@ _STRIPPED = re.compile(r"[\t\r\n]")
 _LABELS = re.compile(r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*")
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})|%")
 _UNSAFE = re.compile(r"[^A-Za-z0-9\-._~!$&'()*+,;=:@/?%]")
+_PLAIN = re.compile(r"(\.\./)*([A-Za-z0-9_~-][A-Za-z0-9_.~-]*/)*[A-Za-z0-9_~-][A-Za-z0-9_.~-]*/?")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
@@ -153,10 +154,22 @@ class Resolver:
     def _resolve(self, reference: str) -> str | None:
         if not reference:
             return None
+        if _PLAIN.fullmatch(reference) and len(self._folder) + len(reference) <= MAX_LENGTH:
+            return self._plain(reference)
         try:
             return normalise(urljoin(self._base if reference[0] == "?" else self._folder, reference))
         except (ValueError, UrlError):
             return None
+
+    def _plain(self, reference: str) -> str:
+        """The common relative path, which needs no parsing: the folder is normal, and so is the path."""
+        if "../" not in reference:
+            return self._folder + reference
+        path = self._folder.split("/")[3:-1]
+        while reference.startswith("../"):
+            reference = reference[3:]
+            del path[-1:]
+        return "/".join((*self._folder.split("/", 3)[:3], *path, reference))
 
 
 @dataclass(frozen=True)

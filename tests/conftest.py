@@ -5,9 +5,14 @@ import random
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+import hypothesis
 import pytest
 
 T = TypeVar("T")
+
+# A busy machine is no fault of the code.
+hypothesis.settings.register_profile("patient", deadline=None)
+hypothesis.settings.load_profile("patient")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -93,7 +93,7 @@ class Packages:
         absent = self.missing(names)
         if check:
             return Outcome(absent, self._foresee(absent)) if absent else Outcome()
-        if not absent and not policy.left_behind():
+        if not absent and (not policy.left_behind() or locks.holder(self.places.own_lock)):
             return Outcome()
         began = time.monotonic()
         with locks.held(self.places.own_lock, _APT, self.lock_timeout):

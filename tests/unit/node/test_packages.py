@@ -160,6 +160,14 @@ def test_a_policy_left_by_a_power_cut_goes_even_when_nothing_is_missing(places: 
     assert not places.policy.exists()
 
 
+def test_a_policy_that_another_run_needs_now_is_left_to_it(places: Places, hold_lock: HoldLock) -> None:
+    places.own_lock.parent.mkdir()
+    with ServicePolicy(places.policy), hold_lock(places.own_lock):
+        runner = RecordingRunner(FakeDebian(installed={"memcached"}))
+        assert not Packages(runner, places, lock_timeout=0).ensure(["memcached"]).changed
+        assert places.policy.exists()
+
+
 def test_an_unknown_name_makes_the_lists_fresh_once(places: Places) -> None:
     debian = FakeDebian(on_mirror={"memcached"})
     runner = RecordingRunner(debian)

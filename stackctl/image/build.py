@@ -1,26 +1,25 @@
 """Builds an image once and keeps it by what it is made of."""
 
-import fcntl
 import hashlib
 import inspect
 import shutil
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from stackctl import console, paths
 from stackctl.errors import StackctlError
+from stackctl.image import cage, disk, grub, tree
 from stackctl.image import definition as definitions
-from stackctl.image import disk, grub, tree
 from stackctl.image.definition import Definition
 from stackctl.image.sources import Sources, controller_sources
+from stackctl.lock import exclusive, is_held
 from stackctl.process import Runner, SystemRunner
 from stackctl.site.models import Mirrors
 from stackctl.units import GIB, format_size
 
 _NAMESPACE = uuid.UUID("6f0c4a38-6d6a-4f0a-9c5e-2a5b1f1f8f11")
 _NEEDED_SPACE = 3 * GIB
+_LOCK, _WORKSHOP = ".lock", ".build"
 
 
 def build(name: str, *, mirrors: Mirrors | None = None, runner: Runner | None = None) -> Path:
@@ -35,10 +34,12 @@ def build(name: str, *, mirrors: Mirrors | None = None, runner: Runner | None = 
     image = paths.cache("images") / f"{name}-{key[:16]}.raw"
     if image.exists():
         return image
-    with _locked(image.with_suffix(".lock"), f"another build of {image.name} is under way; waiting for it"):
+    sweep(runner)
+    waiting = f"another build of {image.name} is under way; waiting for it"
+    with exclusive(image.with_suffix(_LOCK), waiting=waiting) as lock:
         if not image.exists():
             with console.step(f"build image {name}: {definition.description}"):
-                _build(definition, sources, image, key, runner)
+                _build(definition, sources, image, key, lock, runner)
     return image
 
 
@@ -59,38 +60,34 @@ def identifiers(key: str) -> tree.FileSystems:
     return tree.FileSystems(disk=disk_id, root=root, root_partition=partition)
 
 
-def _build(definition: Definition, sources: Sources, image: Path, key: str, runner: Runner) -> None:
+def _build(definition: Definition, sources: Sources, image: Path, key: str, lock: int, runner: Runner) -> None:
     free = shutil.disk_usage(image.parent).free
     if free < _NEEDED_SPACE:
         raise StackctlError(
             f"building an image takes {format_size(_NEEDED_SPACE)} in {image.parent}; {format_size(free)} are free",
             hint="free some space, or point XDG_CACHE_HOME to a larger disk",
         )
-    workshop = image.with_suffix(".build")
-    _remove(workshop)
+    workshop = image.with_suffix(_WORKSHOP)
     workshop.mkdir(mode=0o700)
     try:
         ids = identifiers(key)
         with console.step("root file system"):
-            root = tree.make(definition, sources, ids, workshop)
+            root = tree.make(definition, sources, ids, workshop, lock)
         with console.step("disk"):
             disk.make(root, definition.disk, ids, workshop, runner).rename(image)
     finally:
-        _remove(workshop)
+        _remove(workshop, runner)
 
 
-def _remove(workshop: Path) -> None:
-    if workshop.exists():
-        shutil.rmtree(workshop)
+def _remove(workshop: Path, runner: Runner) -> None:
+    """Delete a workshop, whose files belong to users that we are not."""
+    runner.run(cage.as_root(["rm", "-rf", "--one-file-system", str(workshop)]))
 
 
-@contextmanager
-def _locked(file: Path, waiting: str) -> Iterator[None]:
-    """Hold an exclusive lock on ``file``; says ``waiting`` when somebody else has it."""
-    with file.open("w") as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            console.note(waiting)
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+def sweep(runner: Runner | None = None) -> None:
+    """Remove what interrupted builds have left."""
+    for workshop in paths.cache("images").glob(f"*{_WORKSHOP}"):
+        lock = workshop.with_suffix(_LOCK)
+        if not is_held(lock):
+            with exclusive(lock, waiting=f"{workshop.name} is being removed; waiting"):
+                _remove(workshop, runner or SystemRunner())

@@ -4,7 +4,7 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal
 
 import yaml
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
 from stackctl import paths
 from stackctl.errors import InputError
@@ -24,7 +24,19 @@ def _absolute(path: str) -> str:
     return path
 
 
+def _file(value: object) -> object:
+    return {"content": value} if isinstance(value, str) else value
+
+
 FilePath = Annotated[str, AfterValidator(_absolute)]
+
+
+class File(Model):
+    """A file that the image gets, owned by root."""
+
+    content: str
+    mode: Annotated[str, Field(pattern=r"^0[0-7]{3}$")] = "0644"
+    """Permissions, octal, quoted."""
 
 
 class Units(Model):
@@ -77,8 +89,8 @@ class Definition(Model):
     packages: tuple[PackageName, ...] = ()
     """What is installed beside the essential system."""
     units: Units = Units()
-    files: dict[FilePath, str] = Field(default={})
-    """Files by path, with their content; owned by root, mode 0644."""
+    files: dict[FilePath, Annotated[File, BeforeValidator(_file)]] = Field(default={})
+    """Files by path: the content, or content and mode."""
     disk: Disk = Disk()
     boot: Boot = Boot()
 
@@ -90,10 +102,9 @@ def names() -> tuple[str, ...]:
 
 def load(name: str) -> Definition:
     """The definition called ``name``. Raises InputError with everything that is wrong with it."""
-    file = paths.data("images", f"{name}.yml")
-    if not file.is_file():
+    if name not in names():
         raise InputError(f"there is no image {name!r}", hint=f"there are: {', '.join(names()) or 'none'}")
-    return read(file)
+    return read(paths.data("images", f"{name}.yml"))
 
 
 def read(file: Path) -> Definition:

@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackctl.image import grub
+from stackctl.image import cage, grub
 from stackctl.image.definition import Disk
 from stackctl.image.tree import FileSystems
 from stackctl.process import Runner
@@ -59,7 +59,7 @@ def make(tree: Path, disk: Disk, ids: FileSystems, workshop: Path, runner: Runne
     with image.open("wb") as file:
         os.truncate(file.fileno(), disk.size)
     bios, root = partitions(disk.size, ids)
-    runner.run(mke2fs_argv(tree, image, disk, root, ids.root))
+    runner.run(cage.as_root(mke2fs_argv(tree, image, disk, root, ids.root)))
     runner.run(
         ["sfdisk", "--quiet", "--no-reread", "--no-tell-kernel", image], input=sfdisk_script((bios, root), ids.disk)
     )

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from stackctl import console
 from stackctl.errors import StackctlError
-from stackctl.image.definition import Definition
+from stackctl.image import cage
+from stackctl.image.definition import Definition, File
 from stackctl.image.sources import Sources
 from stackctl.process import PIPE, spawn
 
@@ -62,7 +63,7 @@ def _customize(definition: Definition, sources: Sources, skeleton: Path) -> Iter
     yield _FORGET
 
 
-def files(definition: Definition, sources: Sources, ids: FileSystems) -> dict[str, str]:
+def files(definition: Definition, sources: Sources, ids: FileSystems) -> dict[str, File]:
     """Every file that the tree gets beyond its packages, by path."""
     console_words = " ".join(f"console={name}" for name in definition.boot.console)
     kernel_words = " ".join((f"root=UUID={ids.root} ro", console_words, *definition.boot.options))
@@ -78,7 +79,7 @@ def files(definition: Definition, sources: Sources, ids: FileSystems) -> dict[st
         made["/etc/apt/apt.conf.d/60stackctl"] = "".join(lines)
     if sources.ca:
         made[_CA] = sources.ca.read_text(encoding="ascii")
-    return {**made, **definition.files}
+    return {**{path: File(content=text) for path, text in made.items()}, **definition.files}
 
 
 def grub_configuration(kernel_words: str) -> str:
@@ -94,13 +95,13 @@ def grub_configuration(kernel_words: str) -> str:
     )
 
 
-def write_skeleton(contents: Mapping[str, str], sources: Sources, folder: Path) -> None:
+def write_skeleton(contents: Mapping[str, File], sources: Sources, folder: Path) -> None:
     """Lay the files out under ``folder``, with the key rings that are not in Debian's own package."""
-    for path, text in contents.items():
+    for path, wanted in contents.items():
         file = folder / path.lstrip("/")
         file.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-        file.chmod(0o644)
+        file.write_text(wanted.content, encoding="utf-8")
+        file.chmod(int(wanted.mode, 8))
     for source in sources.archives:
         if source.keyring and source.keyring != DEBIAN_KEYRING:
             ring = folder / str(source.keyring).lstrip("/")
@@ -111,23 +112,23 @@ def write_skeleton(contents: Mapping[str, str], sources: Sources, folder: Path) 
         directory.chmod(stat.S_IRWXU | stat.S_IRGRP | stat.S_IXGRP | stat.S_IROTH | stat.S_IXOTH)
 
 
-def make(definition: Definition, sources: Sources, ids: FileSystems, workshop: Path) -> Path:
-    """Build the tree in ``workshop`` and return its folder. mmdebstrap dies with this process, whatever ends it."""
+def make(definition: Definition, sources: Sources, ids: FileSystems, workshop: Path, lock: int) -> Path:
+    """Build the tree in ``workshop`` and return its folder.
+
+    mmdebstrap and all it starts die with this process, whatever ends it, and hold ``lock`` until they are gone.
+    """
     skeleton, target, log = workshop / "skeleton", workshop / "tree", workshop / "mmdebstrap.log"
     write_skeleton(files(definition, sources, ids), sources, skeleton)
     listing = workshop / "sources.list"
     listing.write_text("".join(f"{source.line()}\n" for source in sources.archives), encoding="utf-8")
-    words = [
-        *("setpriv", "--pdeathsig", "KILL", "unshare", "--pid", "--fork", "--kill-child=KILL"),
-        *argv(definition, sources, skeleton, target),
-    ]
+    words = cage.bound(argv(definition, sources, skeleton, target))
     with listing.open("rb") as stdin, log.open("wb") as kept:
-        process = spawn(words, stdin=stdin, stdout=PIPE)
+        process = spawn(words, stdin=stdin, stdout=PIPE, pass_fds=(lock,))
         try:
             assert process.stdout is not None
             for line in process.stdout:
                 kept.write(line)
-                if line.startswith(b"I: "):
+                if line.startswith(b"I: ") and not line.startswith(b"I: running --"):
                     console.note(line[3:].decode(errors="replace").strip())
             code = process.wait()
         finally:

@@ -8,6 +8,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 MARK = "var/lib/stackctl"
+NAME_SERVER = "10.0.2.3"
+"""What QEMU's user network answers names at."""
 _USER_ID = 1000
 
 
@@ -44,6 +46,7 @@ def archive(host: str, user: str, host_key: KeyPair, client_key: str) -> bytes:
     contents = {
         "etc/hostname": (f"{host}\n", 0o644),
         "etc/hosts": (f"127.0.0.1 localhost\n127.0.1.1 {host}\n::1 localhost ip6-localhost ip6-loopback\n", 0o644),
+        "etc/resolv.conf": (f"nameserver {NAME_SERVER}\n", 0o644),
         "etc/ssh/ssh_host_ed25519_key": (host_key.private.decode(), 0o600),
         "etc/ssh/ssh_host_ed25519_key.pub": (f"{host_key.public} {host}\n", 0o644),
     }

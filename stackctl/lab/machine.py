@@ -16,6 +16,7 @@ from stackctl.errors import StackctlError
 from stackctl.lab import identity, qemu, state, tether
 from stackctl.lab.qmp import Qmp, QmpError
 from stackctl.lab.state import DataDisk, Record
+from stackctl.lock import is_held
 from stackctl.process import Result, Runner, SystemRunner, spawn
 from stackctl.site.models import Host
 from stackctl.units import format_seconds
@@ -77,7 +78,7 @@ class Machine:
 
     def power(self) -> Power:
         """What the machine is doing now."""
-        if tether.held(self.directory / _TETHER):
+        if is_held(self.directory / _TETHER):
             return Power.OFF if self._guest_is_off() else Power.RUNNING
         if not self.directory.exists():
             return Power.ABSENT
@@ -227,7 +228,7 @@ class Machine:
     def power_off(self) -> None:
         """Cut the power: the guest gets no chance to write anything more. Nothing where the machine is off."""
         lock = self.directory / _TETHER
-        if tether.held(lock):
+        if is_held(lock):
             with contextlib.suppress(QmpError), self.qmp(timeout=2) as session:
                 session.execute("quit")
             if not tether.wait_free(lock, 2):
@@ -241,7 +242,7 @@ class Machine:
     def _kill(self) -> None:
         """End our QEMU; one that is being started right now gets time to show itself."""
         deadline = time.monotonic() + 5
-        while tether.held(self.directory / _TETHER) and time.monotonic() < deadline:
+        while is_held(self.directory / _TETHER) and time.monotonic() < deadline:
             pid = self.pid()
             if pid is not None:
                 with contextlib.suppress(ProcessLookupError):
@@ -302,7 +303,7 @@ class Machine:
     def _boot_progress(self, deadline: float) -> Iterator[None]:
         began = time.monotonic()
         while time.monotonic() < deadline:
-            if not tether.held(self.directory / _TETHER):
+            if not is_held(self.directory / _TETHER):
                 raise StackctlError(f"QEMU of {self.host} has ended: {self.last_words() or 'it said nothing'}")
             yield
             if "Kernel panic" in self.last_words():

@@ -30,7 +30,8 @@ class Qmp:
             raise QmpError(f"QEMU does not listen on {directory / name}: {failure.strerror}") from None
         finally:
             os.close(handle)
-        self._stream = self._socket.makefile("rwb")
+        self._timeout = timeout
+        self._received = b""
         self.events: list[dict[str, Any]] = []
         """What QEMU said unasked, oldest first."""
         try:
@@ -44,8 +45,7 @@ class Qmp:
         """Run a command and return its value; underscores in argument names are dashes. Raises QmpError."""
         named = {name.replace("_", "-"): value for name, value in arguments.items()}
         try:
-            self._stream.write(json.dumps({"execute": command, "arguments": named}).encode() + b"\n")
-            self._stream.flush()
+            self._socket.sendall(json.dumps({"execute": command, "arguments": named}).encode() + b"\n")
         except OSError as failure:
             raise QmpError(f"QEMU is gone: {failure.strerror}") from None
         while True:
@@ -63,24 +63,30 @@ class Qmp:
                 if event["event"] == name:
                     return self.events.pop(index)
             left = deadline - time.monotonic()
-            if left <= 0:
+            message = self._message(left) if left > 0 else None
+            if message is None:
                 raise QmpError(f"QEMU did not report {name} within {seconds:g} s")
-            before = self._socket.gettimeout()
-            self._socket.settimeout(left)
-            try:
-                self._read()
-            finally:
-                self._socket.settimeout(before)
 
     def _read(self) -> dict[str, Any]:
-        try:
-            line = self._stream.readline()
-        except TimeoutError:
-            raise QmpError("QEMU does not answer; another session may be open") from None
-        except OSError as failure:
-            raise QmpError(f"QEMU is gone: {failure.strerror}") from None
-        if not line:
-            raise QmpError("QEMU is gone: it closed the session")
+        message = self._message(self._timeout)
+        if message is None:
+            raise QmpError("QEMU does not answer; another session may be open")
+        return message
+
+    def _message(self, seconds: float) -> dict[str, Any] | None:
+        """The next message, kept too when it is an event; None when none came in time."""
+        self._socket.settimeout(seconds)
+        while b"\n" not in self._received:
+            try:
+                piece = self._socket.recv(65536)
+            except TimeoutError:
+                return None
+            except OSError as failure:
+                raise QmpError(f"QEMU is gone: {failure.strerror}") from None
+            if not piece:
+                raise QmpError("QEMU is gone: it closed the session")
+            self._received += piece
+        line, _, self._received = self._received.partition(b"\n")
         message: dict[str, Any] = json.loads(line)
         if "event" in message:
             self.events.append(message)
@@ -88,7 +94,6 @@ class Qmp:
 
     def close(self) -> None:
         """End the session; QEMU goes on."""
-        self._stream.close()
         self._socket.close()
 
     def __enter__(self) -> Self:

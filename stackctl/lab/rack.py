@@ -1,10 +1,8 @@
 """The lab machines of a site together: up, down, status."""
 
-import fcntl
-import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +10,7 @@ from stackctl import console, image
 from stackctl.errors import InputError, RefusedError, StackctlError
 from stackctl.lab import accelerator, identity, state
 from stackctl.lab.machine import Machine, Power
+from stackctl.lock import exclusive
 from stackctl.process import Runner, SystemRunner
 from stackctl.site.models import Site
 from stackctl.units import GIB, MIB, format_size
@@ -94,7 +93,7 @@ def down(
                 else:
                     machine.remove()
         if not keep_disks and not state.machine_names(site):
-            _remove_site(site)
+            shutil.rmtree(state.site_directory(site))
 
 
 def restart(site: Site, hosts: Sequence[str] = (), *, hard: bool = False) -> None:
@@ -186,26 +185,8 @@ def available_memory(meminfo: str) -> int:
     raise StackctlError("/proc/meminfo does not tell how much memory is available")
 
 
-def _remove_site(site: str) -> None:
-    """Delete what the machines shared; the lock's file stays, as somebody may be waiting for it."""
-    folder = state.site_directory(site)
-    for name in (state.CLIENT_KEY, f"{state.CLIENT_KEY}.pub"):
-        (folder / name).unlink(missing_ok=True)
-    shutil.rmtree(folder / "machines", ignore_errors=True)
-
-
-@contextmanager
-def locked(site: str) -> Iterator[None]:
+def locked(site: str) -> AbstractContextManager[int]:
     """Hold the lock of a site's lab; wait for another command that has it."""
     folder = state.site_directory(site)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            console.note(f"another command is at work on the lab of {site}; waiting for it")
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
+    return exclusive(folder / "lock", waiting=f"another command is at work on the lab of {site}; waiting for it")

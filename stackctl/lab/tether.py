@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from stackctl.lock import is_held
+
 _PATIENCE = 2.0
 
 
@@ -38,25 +40,9 @@ def _taken(descriptor: int) -> bool:
             return True
 
 
-def held(file: Path) -> bool:
-    """Whether a process lives that holds the lock."""
-    try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    else:
-        return False
-    finally:
-        os.close(descriptor)
-
-
 def holder(file: Path, program: str) -> int | None:
     """The process that runs ``program`` and has the file open, or None."""
-    if not held(file):
+    if not is_held(file):
         return None
     wanted = file.stat()
     for process in Path("/proc").iterdir():
@@ -80,7 +66,7 @@ def _runs(process: Path, program: str) -> bool:
 def wait_free(file: Path, seconds: float) -> bool:
     """Wait until nobody holds the lock; False when somebody still does after ``seconds``."""
     deadline = time.monotonic() + seconds
-    while held(file):
+    while is_held(file):
         if time.monotonic() > deadline:
             return False
         time.sleep(0.05)

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-FOUNDATION = {"console", "process", "paths", "units", "errors"}
+FOUNDATION = {"console", "process", "paths", "units", "errors", "lock"}
 PARTS = {"site", "hardware", "storage", "lab", "image", "apply", "validation"}
 LONGEST = 400
 """Lines; a module that grows past 350 usually hides a second noun."""

@@ -1,5 +1,6 @@
 """systemd units enabled and running, waited for until they listen; a failure shows what the unit said."""
 
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +9,7 @@ from typing import Literal
 
 from . import sockets
 from .errors import NodeError
-from .process import Runner
+from .process import ProcessError, Runner
 
 State = Literal["started", "restarted", "stopped"]
 _PROPERTIES = (
@@ -22,6 +23,9 @@ _PROPERTIES = (
     "ActiveEnterTimestampMonotonic",
     "ExecMainStartTimestampMonotonic",
 )
+_BUS_AWAY = re.compile("Transport endpoint is not connected|Connection reset by peer|Connection timed out")
+"""systemd re-executes itself, or is very busy; it answers again soon."""
+_BUS_ATTEMPTS = 5
 _POLL = 0.25
 _PATIENCE = 2
 """How often systemd may start a unit anew before it counts as failed."""
@@ -80,7 +84,14 @@ class Units:
     def _show(self, names: Sequence[str] = ()) -> dict[str, Mapping[str, str]]:
         names = names or self.names
         argv = ["systemctl", "show", f"--property={','.join(_PROPERTIES)}", *names]
-        blocks = self.runner.run(argv).stdout.strip().split("\n\n")
+        for attempt in range(_BUS_ATTEMPTS):
+            done = self.runner.run(argv, check=False)
+            if done.returncode == 0:
+                break
+            if attempt == _BUS_ATTEMPTS - 1 or not _BUS_AWAY.search(done.stderr):
+                raise ProcessError(done)
+            self.sleep(1.0)
+        blocks = done.stdout.strip().split("\n\n")
         units = [dict(line.split("=", 1) for line in block.splitlines()) for block in blocks]
         return dict(zip(names, units, strict=True))
 

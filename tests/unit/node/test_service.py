@@ -9,7 +9,7 @@ from typing import Literal
 import pytest
 
 from stackctl.node.errors import NodeError
-from stackctl.node.process import RecordingRunner, Result
+from stackctl.node.process import ProcessError, RecordingRunner, Result
 from stackctl.node.service import Units
 from stackctl.node.sockets import Listener
 
@@ -199,6 +199,22 @@ def test_a_unit_that_runs_without_its_drop_in_is_restarted(tmp_path: Path) -> No
     assert _verbs(runner)[0] == "daemon-reload"
     systemd.units["memcached.service"]["DropInPaths"] += f" {file}"
     assert units.ensure("started", configuration=[file]) == []
+
+
+def test_systemd_that_is_away_for_a_moment_is_asked_again() -> None:
+    systemd = FakeSystemd({"memcached.service": _unit()})
+    away = ["Failed to get properties: Transport endpoint is not connected\n"] * 2
+    runner = RecordingRunner(lambda argv: Result(argv, 1, "", away.pop()) if away else systemd(argv))
+    slept: list[float] = []
+    assert Units(runner, ("memcached.service",), sleep=slept.append).ensure("started") == []
+    assert len(slept) == 2
+
+
+def test_systemd_that_stays_away_is_told() -> None:
+    runner = RecordingRunner(lambda argv: Result(argv, 1, "", "Failed to connect to bus: Connection timed out\n"))
+    with pytest.raises(ProcessError, match="Connection timed out"):
+        Units(runner, ("memcached.service",), sleep=lambda _: None).ensure("started")
+    assert len(runner.calls) == 5
 
 
 def test_a_unit_in_the_way_is_stopped_first() -> None:

@@ -8,7 +8,7 @@ from aiohttp import web
 
 from stacksearch.config import Config
 from stacksearch.errors import StacksearchError
-from stacksearch.service import notify, stopping
+from stacksearch.stop import notify, stopping
 from stacksearch.web import api, views
 from stacksearch.web.guard import guard
 from stacksearch.web.keys import CONFIG, PAGES, POOL

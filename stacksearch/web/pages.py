@@ -29,7 +29,7 @@ class Pages:
 
     def response(self, template: str, *, status: int = 200, **values: object) -> web.Response:
         """A page of HTML."""
-        text = self._templates.get_template(template).render(values)
+        text = self._templates.get_template(template).render(values, status=status)
         return web.Response(text=text, status=status, content_type="text/html", headers={"Cache-Control": "no-store"})
 
 

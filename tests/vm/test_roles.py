@@ -43,7 +43,7 @@ def _listeners(stack: Any) -> dict[str, set[str]]:
 
 
 def _answers(stack: Any, command: str) -> bool:
-    return stack.ssh(command, check=False).returncode == 0
+    return bool(stack.ssh(command, check=False).returncode == 0)
 
 
 def test_services_listen_only_where_the_site_says(stack: Any) -> None:

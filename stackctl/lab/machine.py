@@ -18,10 +18,10 @@ from stackctl.lab.qmp import Qmp, QmpError
 from stackctl.lab.state import DataDisk, Record
 from stackctl.lock import is_held
 from stackctl.process import Result, Runner, SystemRunner, spawn
-from stackctl.site.models import Host
+from stackctl.site.models import Host, LabDisks
 from stackctl.units import format_seconds
 
-BOOT_PATIENCE = 600.0
+BOOT_PATIENCE = 1200.0
 """Seconds from power-on to SSH that are allowed under emulation on a busy machine."""
 _START_PATIENCE = 60.0
 _SHUTDOWN_PATIENCE = 120.0
@@ -29,6 +29,9 @@ _TETHER = "alive"
 _LOG = "qemu.log"
 _ON = "power"
 _SERIAL_LENGTH = 36
+SECTORS = {"512n": (512, 512), "512e": (512, 4096), "4Kn": (4096, 4096)}
+"""Logical and physical sector of a disk, in bytes."""
+
 _PORT_TAKEN = "Could not set up host forwarding rule"
 
 
@@ -146,7 +149,7 @@ class Machine:
             memory=lab.memory,
             cpus=lab.cpus,
             system_disk=max(lab.system_disk, image.stat().st_size),
-            disks=tuple(data_disks(self.site, self.host, lab.disks.count, lab.disks.size)),
+            disks=tuple(data_disks(self.site, self.host, lab.disks)),
             mac=mac_address(self.site, self.host),
             host_key=host_key,
             accelerator=accelerator,
@@ -342,16 +345,19 @@ def forwarded_ports(table: str) -> dict[str, int]:
     return ports
 
 
-def data_disks(site: str, host: str, count: int, size: int) -> list[DataDisk]:
+def data_disks(site: str, host: str, wanted: LabDisks) -> list[DataDisk]:
     """The blank disks of a machine: serials count from 1, worldwide names are made from site, host and number."""
+    logical, physical = SECTORS[wanted.sectors]
     return [
         DataDisk(
             serial=disk_serial(host, number),
             wwn=3 << 60 | int.from_bytes(_hash(f"{site}/{host}/{number}", 8)) >> 4,  # 3: locally assigned
-            size=size,
+            size=wanted.size,
             file=f"data-{number}.raw",
+            logical_block=logical,
+            physical_block=physical,
         )
-        for number in range(1, count + 1)
+        for number in range(1, wanted.count + 1)
     ]
 
 

@@ -141,6 +141,8 @@ class LabDisks(Model):
     """How many."""
     size: Size = 4 * GIB
     """The size of each."""
+    sectors: Literal["512n", "512e", "4Kn"] = "512n"
+    """Their sectors: 512 bytes, 4096 bytes shown as 512, or 4096 bytes."""
 
 
 class LabMachine(Model):

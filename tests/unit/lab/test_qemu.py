@@ -7,6 +7,7 @@ import pytest
 from stackctl.lab import qemu
 from stackctl.lab.machine import data_disks, disk_serial, forwarded_ports, mac_address
 from stackctl.lab.state import Record
+from stackctl.site.models import LabDisks
 from stackctl.units import GIB
 
 
@@ -19,7 +20,7 @@ def _record(**changes: object) -> Record:
         "memory": 3 * GIB,
         "cpus": 2,
         "system_disk": 8 * GIB,
-        "disks": tuple(data_disks("lab", "metal-1", 4, 4 * GIB)),
+        "disks": tuple(data_disks("lab", "metal-1", LabDisks())),
         "mac": mac_address("lab", "metal-1"),
         "host_key": "ssh-ed25519 AAAA",
         "accelerator": "tcg",
@@ -65,12 +66,13 @@ def test_every_data_disk_has_its_own_name() -> None:
     assert {option["logical_block_size"] for option in options} == {"512"}
 
 
-def test_block_sizes_as_asked() -> None:
-    disks = tuple(
-        disk.model_copy(update={"physical_block": 4096}) for disk in data_disks("lab", "metal-1", 1, 4 * GIB)
-    )
+@pytest.mark.parametrize(
+    ("sectors", "logical", "physical"), [("512n", 512, 512), ("512e", 512, 4096), ("4Kn", 4096, 4096)]
+)
+def test_sectors_as_asked(sectors: str, logical: int, physical: int) -> None:
+    disks = tuple(data_disks("lab", "metal-1", LabDisks.model_validate({"count": 1, "sectors": sectors})))
     device = next(word for word in _values(qemu.argv(_record(disks=disks)), "-device") if "scsi-hd" in word)
-    assert "logical_block_size=512,physical_block_size=4096" in device
+    assert f"logical_block_size={logical},physical_block_size={physical}" in device
 
 
 def test_without_data_disks_there_is_no_controller() -> None:
@@ -95,7 +97,7 @@ def test_names_of_hardware_are_stable_and_of_the_machine() -> None:
     assert mac_address("lab", "metal-1") == mac_address("lab", "metal-1")
     assert mac_address("lab", "metal-1") != mac_address("lab", "metal-2")
     assert mac_address("lab", "metal-1").startswith("52:54:00:")
-    assert data_disks("a", "m", 1, 1)[0].wwn != data_disks("b", "m", 1, 1)[0].wwn
+    assert data_disks("a", "m", LabDisks())[0].wwn != data_disks("b", "m", LabDisks())[0].wwn
 
 
 USERNET = (

@@ -42,6 +42,7 @@ def test_a_part_and_all_below_it(asked: str) -> None:
         "hosts.NAME.lab.disks",
         "hosts.NAME.lab.disks.count",
         "hosts.NAME.lab.disks.size",
+        "hosts.NAME.lab.disks.sectors",
     ]
 
 
@@ -52,7 +53,7 @@ def test_no_such_key(asked: str) -> None:
 
 
 def test_what_stands_at_a_path() -> None:
-    assert known_keys(("hosts", "m", "lab", "disks")) == ("count", "size")
+    assert known_keys(("hosts", "m", "lab", "disks")) == ("count", "size", "sectors")
     assert known_keys(("hosts",)) == ()
     assert known_keys(("hosts", "m", "roles", 0)) == ()
     assert annotation_at(("hosts", "m", "port")) is int

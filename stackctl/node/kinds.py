@@ -206,7 +206,10 @@ def _volume(context: Context, group: str, name: str) -> dict[str, str] | None:
 
 def _group_done(step: Step, context: Context) -> bool:
     found = _group(context, step["params"]["name"])
-    return found is not None and step["params"]["tag"] in found["vg"][0]["vg_tags"].split(",")
+    if found is None or step["params"]["tag"] not in found["vg"][0]["vg_tags"].split(","):
+        return False
+    array = block_devices(context.system).get(context.system.link(_array_path(step)) or "", {})
+    return [f"{row['pv_major']}:{row['pv_minor']}" for row in found["pv"]] == [array.get("number")]
 
 
 def _activate_done(step: Step, context: Context) -> bool:

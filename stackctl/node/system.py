@@ -69,7 +69,7 @@ class System:
         device = os.open(self.device(name), os.O_WRONLY)
         try:
             written = os.pwrite(device, data, offset)
-            os.fsync(device)
+            self.sync(device)
         finally:
             os.close(device)
         if written != len(data):
@@ -79,7 +79,7 @@ class System:
         """Wait until a block device has on its medium all that was written to it. Raises OSError."""
         device = os.open(self.device(name), os.O_WRONLY)
         try:
-            os.fsync(device)
+            self.sync(device)
         finally:
             os.close(device)
 
@@ -93,10 +93,14 @@ class System:
             file.write(text)
             file.flush()
             os.fchmod(file.fileno(), mode)
-            os.fsync(file.fileno())
+            self.sync(file.fileno())
         beside.replace(place)
         with _folder(place.parent) as folder:
-            os.fsync(folder)
+            self.sync(folder)
+
+    def sync(self, descriptor: int) -> None:
+        """Wait until what was written is on the medium."""
+        os.fsync(descriptor)
 
     def settle(self) -> None:
         """Wait until udev has dealt with what it has been told; nothing where there is no udev."""

@@ -23,6 +23,8 @@ _ODD_EXTENT = 128 * KIB
 _LOG_LIMIT = 256 * KIB
 _LOG_FALLBACK = 32 * KIB
 """XFS takes no larger log stripe unit than 256 KiB, and mkfs.xfs falls back to 32 KiB then (mkfs.xfs(8), -l su)."""
+_WIDEST = 64 * MIB
+"""No controller's stripe is wider."""
 _COUNT_LIMIT = 65535
 """What devices report that mean "as many blocks as the field can count", not a stripe."""
 
@@ -56,6 +58,7 @@ class Geometry:
     data_disks: int
     chunk: int
     partition_start: int
+    """On a disk whose physical blocks begin at its first sector; see ``start_on``."""
     partition_size: int
     data_offset: int
     array_size: int
@@ -68,16 +71,21 @@ class Geometry:
         """The stripe width: the chunks that hold data in one stripe."""
         return self.chunk * self.data_disks
 
+    def start_on(self, disk: Disk) -> int:
+        """Where the partition begins on ``disk``: further in by what its physical blocks are off."""
+        return self.partition_start + disk.alignment_offset
+
 
 def geometry(disks: Sequence[Disk], level: Level, chunk: int) -> Geometry:
     """The numbers of a layout of ``level`` with ``chunk`` over ``disks``.
 
     Numbers that do not fit (a disk smaller than what is reserved) come out as no extents, never negative.
     """
-    start = max(partition_start(disk, chunk) for disk in disks)
-    end = min((disk.size - _TABLE_RESERVE) // MIB * MIB for disk in disks)
-    size = max(end - start, 0)
-    offset = data_offset(size, chunk)
+    common = math.lcm(*(grain(disk.limits, chunk) for disk in disks))
+    start = round_up(FIRST_START, common)
+    room = min(disk.size - _TABLE_RESERVE - disk.alignment_offset for disk in disks) - start
+    size = max(room, 0) // MIB * MIB
+    offset = data_offset(size, math.lcm(chunk, common))
     data_disks = level.data_disks(len(disks))
     array = max(size - offset, 0) // chunk * chunk * data_disks
     first = group_start(chunk * data_disks)
@@ -94,11 +102,6 @@ def geometry(disks: Sequence[Disk], level: Level, chunk: int) -> Geometry:
         extent_size=extent,
         extents=max(array - first, 0) // extent,
     )
-
-
-def partition_start(disk: Disk, chunk: int) -> int:
-    """Where the first partition of ``disk`` begins: 1 MiB, or the next point that its grain asks for."""
-    return round_up(FIRST_START, grain(disk.limits, chunk)) + disk.alignment_offset
 
 
 def grain(limits: Limits, chunk: int) -> int:
@@ -118,7 +121,7 @@ def believed_optimal_io(limits: Limits, chunk: int, *, confirmed: bool = False) 
         return 1
     if confirmed:
         return optimal
-    if optimal % limits.physical_block or optimal == _COUNT_LIMIT * limits.logical_block:
+    if optimal % limits.physical_block or optimal == _COUNT_LIMIT * limits.logical_block or optimal > _WIDEST:
         return 1
     chunks, rest = divmod(optimal, chunk)
     if optimal % 4096 == 0 or (rest == 0 and chunks & (chunks - 1) == 0):
@@ -126,16 +129,16 @@ def believed_optimal_io(limits: Limits, chunk: int, *, confirmed: bool = False) 
     return 1
 
 
-def data_offset(member: int, chunk: int) -> int:
+def data_offset(member: int, multiple: int) -> int:
     """Where md's data begins on a member of ``member`` bytes.
 
     As mdadm does it, up to 128 MiB and about a thousandth of the member are left before the data, for a reshape
-    to come; here always a multiple of the chunk, and given to mdadm, so that the plan knows it.
+    to come; here always a multiple of ``multiple`` (chunk and grain), and given to mdadm, so that the plan knows.
     """
     room = 128 * MIB
     while room > 2 * MIB and room * 1024 > member:
         room //= 2
-    return round_up(room, max(chunk, MIB))
+    return round_up(room, math.lcm(multiple, MIB))
 
 
 def group_start(width: int) -> int:

@@ -153,7 +153,8 @@ def _partitions(disk: Disk, machine: Machine) -> Iterator[str]:
 def words(signature: Signature) -> str:
     """A signature for people: ``ext4 file system 'root'``, ``member of an md array 'old'``."""
     kind = _WORDS.get(signature.type) or f"{signature.type} file system"
-    return f"{kind} '{signature.label}'" if signature.label else kind
+    label = bare_name(signature.label) if signature.type == _MEMBER else signature.label
+    return f"{kind} '{label}'" if label else kind
 
 
 def device_words(name: str, machine: Machine) -> str:

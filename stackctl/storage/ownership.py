@@ -18,6 +18,10 @@ RAID_PARTITION = "a19d880f-05fc-4d3b-a006-743f0f84911e"
 """The GPT type "Linux RAID"."""
 
 
+class MissingToolError(StackctlError):
+    """The server lacks a program without which it cannot be told what is on its disks."""
+
+
 @dataclass(frozen=True, slots=True)
 class Holding:
     """What a layout already has on its disks."""
@@ -50,7 +54,7 @@ def holding(
 ) -> Holding:
     """What is there of the layout on its disks, foreign ones left out of account.
 
-    Raises StackctlError when the server lacks the tools to tell.
+    Raises MissingToolError when the server lacks the tools to tell.
     """
     if any(found.state is State.OURS for found in contents):
         return _finished(tuple(contents), machine, marks, level, geometry)
@@ -126,8 +130,8 @@ def _unfinished(
 
 def partition_is_right(found: Contents, geometry: Geometry) -> bool:
     """Whether the disk has our partition where the layout wants it, in both copies of the table."""
-    partition = found.partition
-    if partition is None or (partition.start, partition.size) != (geometry.partition_start, geometry.partition_size):
+    partition, start = found.partition, geometry.start_on(found.disk)
+    if partition is None or (partition.start, partition.size) != (start, geometry.partition_size):
         return False
     copies = sum(1 for signature in found.disk.signatures if signature.type == "gpt")
     return copies == 2 and partition.type in ("", RAID_PARTITION)
@@ -171,7 +175,7 @@ def _group_is_right(group: VolumeGroup, geometry: Geometry) -> bool:
 def _want_lvm(machine: Machine, array: Array) -> None:
     kinds = {signature.type for signature in machine.signatures.get(array.device, ())}
     if "LVM2_member" in kinds and "lvm" in machine.missing:
-        raise StackctlError(
+        raise MissingToolError(
             f"the array {array.name} holds LVM volumes, and lvm2 is not installed there to read them",
             hint="apply installs it before it looks; or install lvm2 on the server",
         )

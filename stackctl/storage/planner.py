@@ -226,6 +226,6 @@ class _Draft:
             disk=disk.key,
             grain=alignment.grain(disk.limits, self.geometry.chunk),
             alignment_offset=disk.alignment_offset,
-            partition_start=self.geometry.partition_start,
+            partition_start=self.geometry.start_on(disk),
             data_offset=self.geometry.data_offset,
         )

@@ -14,8 +14,8 @@ from stackctl.storage.wiping import Release
 from stackctl.units import KIB, MIB, format_size
 
 _HEAD = 16 * MIB
-"""Zeroed at either end of a new partition: superblocks of every kind lie within, and what an old array or
-group would show when a new one is laid over it."""
+"""Zeroed at either end of a new partition, and where the array's data begins: superblocks of every kind lie
+within, and the group of an old array, which a new one laid over it would bring to light."""
 
 
 def _command(*words: object, stdin: str = "") -> Command:
@@ -60,7 +60,7 @@ def wipe(disk: Disk, holds: Sequence[str]) -> Step:
 def partition(disk: Disk, marks: Marks, geometry: Geometry) -> Step:
     """Claim a disk, clear the place of its partition, and write the table."""
     key, sector = disk.key, disk.limits.logical_block
-    start, size = geometry.partition_start, geometry.partition_size
+    start, size = geometry.start_on(disk), geometry.partition_size
     table = (
         "label: gpt\n"
         f"start={start // sector}, size={size // sector}, type={RAID_PARTITION.upper()}, "
@@ -78,18 +78,18 @@ def partition(disk: Disk, marks: Marks, geometry: Geometry) -> Step:
             "size": size,
         },
         commands=(
-            *_clear(f"{{disk:{key}}}", start, size),
+            *_clear(f"{{disk:{key}}}", start, size, geometry.data_offset),
             _command("sfdisk", "--lock", "--wipe=always", "--wipe-partitions=always", f"{{disk:{key}}}", stdin=table),
         ),
     )
 
 
-def _clear(device: str, start: int, size: int) -> tuple[Command, ...]:
-    """Zero both ends of a run of bytes."""
-    head = min(_HEAD, size // 2 // MIB * MIB)
+def _clear(device: str, start: int, size: int, data_offset: int) -> tuple[Command, ...]:
+    """Zero a member's beginning, until well into where its data begins, and its end."""
+    head, tail = min(data_offset + _HEAD, size), min(_HEAD, size)
     return (
         _command("blkdiscard", "--zeroout", "--offset", start, "--length", head, device),
-        _command("blkdiscard", "--zeroout", "--offset", start + size - head, "--length", head, device),
+        _command("blkdiscard", "--zeroout", "--offset", start + size - tail, "--length", tail, device),
     )
 
 
@@ -113,7 +113,9 @@ def array(disks: Sequence[Disk], marks: Marks, level: Level, geometry: Geometry,
         *(f"{{partition:{key}}}" for key in keys),
     )
     cleared = [
-        command for disk in again for command in _clear(f"{{partition:{disk.key}}}", 0, geometry.partition_size)
+        command
+        for disk in again
+        for command in _clear(f"{{partition:{disk.key}}}", 0, geometry.partition_size, geometry.data_offset)
     ]
     return Step(
         id=f"array:{marks.group}",
@@ -169,7 +171,7 @@ def group(disks: Sequence[Disk], marks: Marks, geometry: Geometry, *, orphan: bo
         title=f"Make the volume group {marks.group}: data aligned to {format_size(geometry.width)}, "
         f"extents of {format_size(geometry.extent_size)}",
         disks=tuple(disk.key for disk in disks),
-        params={"name": marks.group, "tag": GROUP_TAG},
+        params={"name": marks.group, "tag": GROUP_TAG, "path": marks.array_path},
         commands=(cleared, create) if orphan else (create,),
     )
 

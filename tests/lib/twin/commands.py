@@ -25,11 +25,11 @@ def run(server: TwinServer, words: tuple[str, ...], stdin: str, *, half: bool) -
     name = words[0] if words[:2] != ("wipefs", "--no-act") else "wipefs --no-act"
     try:
         return Result(words, 0, HANDLERS[name](server, words, stdin, half))
-    except Refusal as refusal:
+    except RefusalError as refusal:
         return Result(words, 1, "", str(refusal))
 
 
-class Refusal(Exception):
+class RefusalError(Exception):
     """The command ends with an error."""
 
 
@@ -166,7 +166,7 @@ def _wipefs(server, words, stdin, half):
         for disk in server.disks:
             if disk.name == name:
                 if any(server.holders()[disk.part_name(part)] for part in disk.parts):
-                    raise Refusal(f"{name}: Device or resource busy")
+                    raise RefusalError(f"{name}: Device or resource busy")
                 disk.signatures.clear()
                 if not half:
                     disk.table, disk.copies = "", 0
@@ -185,6 +185,7 @@ def _wipefs(server, words, stdin, half):
 def _blkdiscard(server, words, stdin, half):
     (name,) = _names(words)
     offset, length = int(_option(words, "--offset")), int(_option(words, "--length"))
+    zeroed(server, name, offset, length)
     for disk in server.disks:
         if disk.name == name:
             disk.lost = [s for s in disk.lost if not offset <= s.offset < offset + length]
@@ -200,6 +201,27 @@ def _blkdiscard(server, words, stdin, half):
     return ""
 
 
+def zeroed(server: TwinServer, name: str, offset: int, length: int) -> None:
+    """A volume group whose beginning lies in zeroed bytes is no more, whether its array runs or not."""
+    for disk in server.disks:
+        shift = next((part.start for part in disk.parts if disk.part_name(part) == name), None)
+        if name == disk.name or shift is not None:
+            start = offset + (shift or 0)
+            server.groups = [
+                group
+                for group in server.groups
+                if not (group.anchor[0] == disk.serial and start <= group.anchor[1] < start + length)
+            ]
+
+
+def anchor(server: TwinServer, array: Array) -> tuple[str, int]:
+    """The disk, and the byte on it, where the array's data begins."""
+    first = min(array.members, key=lambda name: array.members[name])
+    disk = next(disk for disk in server.disks if any(disk.part_name(part) == first for part in disk.parts))
+    part = server.part(first)
+    return disk.serial, part.start + part.member.data_offset
+
+
 def _blockdev(server, words, stdin, half):
     (name,) = _names(words)
     disk = server.disk(name)
@@ -212,7 +234,7 @@ def _sfdisk(server, words, stdin, half):
     (name,) = _names(words)
     disk = server.disk(name)
     if any(server.holders()[disk.part_name(part)] for part in disk.parts):
-        raise Refusal("This disk is currently in use")
+        raise RefusalError("This disk is currently in use")
     fields = dict(re.findall(r'(\w+)="?([^",\s]+)"?', stdin.splitlines()[1]))
     part = Part(1, int(fields["start"]) * disk.logical, int(fields["size"]) * disk.logical, fields["name"])
     part.type = fields["type"].lower()
@@ -228,7 +250,7 @@ def _mdadm(server, words, stdin, half):
     if "--stop" in words:
         for name in _names(words):
             if any(group.device == name and any(v.active for v in group.volumes) for group in server.groups):
-                raise Refusal("Cannot get exclusive access")
+                raise RefusalError("Cannot get exclusive access")
             server.arrays = [array for array in server.arrays if array.device != name]
         return ""
     if "--assemble" in words:
@@ -243,12 +265,15 @@ def _mdadm(server, words, stdin, half):
     chunk = int(_option(words, "--chunk")) * 1024
     offset = int(_option(words, "--data-offset").removesuffix("K")) * 1024
     if any(server.holders()[name] for name in members):
-        raise Refusal("cannot open: Device or resource busy")
+        raise RefusalError("cannot open: Device or resource busy")
     uuid = new_uuid()
     for role, name in enumerate(members[: 2 if half else None]):
         parts[name].member = Member(uuid, _option(words, "--name"), chunk, len(members), offset, role)
     if not half:
         server.arrays += [array for array in assembled(server) if array.uuid == uuid]
+        for group in server.groups:
+            if group.anchor == anchor(server, server.arrays[-1]):
+                group.device = server.arrays[-1].device  # what lay there comes to light again
     return ""
 
 
@@ -297,12 +322,12 @@ def _vgcreate(server, words, stdin, half):
     extent = int(_option(words, "--physicalextentsize").removesuffix("k")) * 1024
     name = words[-2]
     if any(group.name == name for group in server.groups):
-        raise Refusal(f'A volume group called "{name}" already exists.')
+        raise RefusalError(f'A volume group called "{name}" already exists.')
     start = -(-MIB // width) * width
     server.groups.append(
         Group(name, array.device, extent, (array.size - start) // extent, start, {_option(words, "--addtag")})
     )
-    server.groups[-1].array_uuid = array.uuid
+    server.groups[-1].anchor = anchor(server, array)
     array.orphan = False
     return ""
 
@@ -323,7 +348,7 @@ def _lvcreate(server, words, stdin, half):
     if half:
         return ""
     if at + extents > group.extents:
-        raise Refusal("insufficient free space")
+        raise RefusalError("insufficient free space")
     tags = {word.partition("=")[2] for word in words if word.startswith("--addtag=")}
     group.volumes.append(Volume(_option(words, "--name"), at, extents, tags, server.next_device("dm")))
     return ""
@@ -356,7 +381,7 @@ def _vgchange(server, words, stdin, half):
         if select == group.uuid or group.name == words[-1]:
             for volume in group.volumes:
                 if any(mount.device == volume.device for mount in server.mounts) and not wanted:
-                    raise Refusal("contains a filesystem in use")
+                    raise RefusalError("contains a filesystem in use")
                 volume.active = wanted
     return ""
 
@@ -384,7 +409,7 @@ def _mount(server, words, stdin, half):
             if not half:
                 server.mounts.append(Mount(volume.device, path, kind))
             return ""
-    raise Refusal(f"{path} not found in /etc/fstab")
+    raise RefusalError(f"{path} not found in /etc/fstab")
 
 
 def _initramfs(server, words, stdin, half):

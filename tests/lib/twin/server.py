@@ -33,6 +33,7 @@ class TwinServer:
         self.moment = "after"
         self.boots = 0
         self.stale = False
+        self.shown = tree.Files()
         self._numbers: dict[str, str] = {}
         tree.base(root)
         tree.show(self)
@@ -47,7 +48,7 @@ class TwinServer:
         argv: Sequence[str],
         *,
         check: bool = True,
-        input: str | None = None,
+        input: str | None = None,  # noqa: A002
         env: Mapping[str, str] | None = None,
         timeout: float | None = None,
     ) -> Result:
@@ -74,9 +75,9 @@ class TwinServer:
         self.swaps.clear()
         self.arrays = commands.assembled(self)
         running = {array.device for array in self.arrays if array.state != "inactive"}
-        moved = {array.uuid: array.device for array in self.arrays}
+        moved = {commands.anchor(self, array): array.device for array in self.arrays}
         for group in self.groups:
-            group.device = moved.get(getattr(group, "array_uuid", ""), group.device)
+            group.device = moved.get(group.anchor, group.device)
             for volume in group.volumes:
                 volume.active = group.device in running
         tree.show(self)
@@ -151,6 +152,9 @@ class _TwinSystem(System):
             self._server.stale = False
             tree.show(self._server)
         return super().path(path)
+
+    def sync(self, descriptor: int) -> None:
+        """The twin has no medium to wait for."""
 
     def write_at(self, name: str, offset: int, data: bytes) -> None:
         with _Write(self._server, f"sector of {name}") as write:

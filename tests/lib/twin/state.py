@@ -105,6 +105,8 @@ class Group:
     tags: set[str] = field(default_factory=set)
     uuid: str = field(default_factory=new_uuid)
     physical_uuid: str = field(default_factory=new_uuid)
+    anchor: tuple[str, int] = ("", 0)
+    """The disk and the byte where its first physical volume begins."""
     volumes: list[Volume] = field(default_factory=list)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,13 +9,15 @@ from twin.raw import md_superblock, xfs_superblock
 
 if TYPE_CHECKING:
     from twin.server import TwinServer
+    from twin.state import Array, Group, Volume
 
 PROGRAMS = ("mdadm", "lvm", "mkfs.xfs", "sfdisk", "update-initramfs")
 
 
 def base(root: Path) -> None:
     """What is there from the beginning."""
-    for folder in ("usr/sbin", "etc/mdadm", "boot", "proc/self", "proc/sys/kernel", "dev", "run", "srv"):
+    folders = "usr/sbin etc/mdadm boot proc/self proc/sys/kernel dev run srv sys/class/block"
+    for folder in folders.split():
         (root / folder).mkdir(parents=True, exist_ok=True)
     for program in PROGRAMS:
         (root / "usr/sbin" / program).touch()
@@ -31,130 +32,154 @@ def base(root: Path) -> None:
 
 
 def show(server: TwinServer) -> None:
-    """Write the whole twin anew."""
+    """Bring the files in step with the twin: those that differ are written, those that are left over go."""
     root = server.root
-    shutil.rmtree(root / "sys", ignore_errors=True)
-    (root / "sys/class/block").mkdir(parents=True)
-    holders = server.holders()
-    numbers = server.numbers()
-    for disk in server.disks:
-        folder = root / "sys/devices/pci" / disk.name
-        _block(folder, disk.size, numbers[disk.name], holders[disk.name])
-        _write(folder, ro=int(disk.read_only), removable=int(disk.removable), diskseq=server.sequence(disk))
-        _write(folder, alignment_offset=disk.alignment_offset)
-        _limits(folder, disk.logical, disk.physical, disk.physical, disk.optimal, int(disk.rotational))
-        _link(root, disk.name, folder)
-        _node(root, disk.name, disk.size)
-        for part in disk.parts if disk.table != "gpt" or disk.copies else ():
-            name = disk.part_name(part)
-            inner = folder / name
-            _block(inner, part.size, numbers[name], holders[name])
-            _write(inner, partition=part.index, start=part.start // 512, ro=0, alignment_offset=0)
-            (inner / "uevent").write_text(f"DEVTYPE=partition\nPARTN={part.index}\nPARTNAME={part.label}\n")
-            _link(root, name, inner)
-            _node(root, name, part.size)
-            raw = md_superblock(part.member) if part.member else bytes(512)
-            _put(root, name, 4096, raw)
-    for array in server.arrays:
-        folder = root / "sys/devices/virtual" / array.device
-        running = array.state != "inactive"
-        _block(folder, array.size if running else 0, numbers[array.device], holders[array.device])
-        _write(folder, ro=0, alignment_offset=0, diskseq=90)
-        _limits(folder, 512, 512, array.chunk, array.chunk * array.disks // 2, 1)
-        (folder / "md/bitmap").mkdir(parents=True)
-        (folder / "md/bitmap/location").write_text("+8\n")
-        _write(
-            folder / "md",
-            level=array.level,
-            layout=array.layout,
-            chunk_size=array.chunk,
-            raid_disks=array.disks,
-            metadata_version="1.2",
-            array_state=array.state,
-            degraded=array.disks - len(array.members),
-            sync_action="resync",
-            sync_completed="1 / 2",
-            component_size=array.size // 1024 // (array.disks // 2),
-            uuid=array.uuid,
-        )
-        for member, slot in array.members.items():
-            offset = server.part(member).member.data_offset // 512
-            _write(folder / f"md/dev-{member}", slot=slot, state="in_sync", offset=offset, size=1)
-            (folder / "slaves" / member).touch()
-        _link(root, array.device, folder)
-        _node(root, array.device, max(array.size, 4096))
-        _symlink(root, f"/dev/md/{array.name}", array.device)
-    for group in server.groups:
-        for volume in group.volumes:
-            if not volume.active:
-                continue
-            folder = root / "sys/devices/virtual" / volume.device
-            size = volume.extents * group.extent_size
-            _block(folder, size, numbers[volume.device], [])
-            _write(folder, ro=0, alignment_offset=0, diskseq=91)
-            _limits(folder, 512, 512, 65536, 131072, 1)
-            (folder / "slaves" / group.device).touch()
-            identity = f"LVM-{group.uuid.replace('-', '')}{volume.uuid.replace('-', '')}"
-            _write(folder / "dm", name=f"{group.name}-{volume.name}", uuid=identity)
-            _link(root, volume.device, folder)
-            _node(root, volume.device, size)
-            raw = xfs_superblock(volume.filesystem, size) if volume.filesystem else bytes(512)
-            _put(root, volume.device, 0, raw)
-            _symlink(root, f"/dev/{group.name}/{volume.name}", volume.device)
+    want = Files()
+    _devices(server, want)
     lines = [
-        f"{40 + at} 1 {numbers[mount.device]} / {mount.path} {mount.options} shared:1 - {mount.type} "
+        f"{40 + at} 1 {server.numbers()[mount.device]} / {mount.path} {mount.options} shared:1 - {mount.type} "
         f"/dev/{mount.device} {mount.options}"
         for at, mount in enumerate(server.mounts)
     ]
-    (root / "proc/self/mountinfo").write_text("\n".join(lines) + "\n")
     swaps = [f"/dev/{name} partition 1024 0 -2" for name in server.swaps]
-    (root / "proc/swaps").write_text("\n".join(["Filename Type Size Used Priority", *swaps]) + "\n")
+    want.write("proc/self/mountinfo", "\n".join(lines))
+    want.write("proc/swaps", "\n".join(["Filename Type Size Used Priority", *swaps]))
+    want.bring(root, server.shown)
+    server.shown = want
 
 
-def _block(folder: Path, size: int, number: str, holders: list[str]) -> None:
-    (folder / "holders").mkdir(parents=True)
-    (folder / "slaves").mkdir()
-    _write(folder, size=size // 512, dev=number)
+class Files:
+    """Files, links and device nodes to be, by their paths below the root."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, str] = {}
+        self.links: dict[str, str] = {}
+        self.nodes: dict[str, int] = {}
+        self.raw: dict[tuple[str, int], bytes] = {}
+
+    def write(self, path: str, value: object) -> None:
+        self.texts[path] = f"{value}\n"
+
+    def values(self, folder: str, **values: object) -> None:
+        for name, value in values.items():
+            self.write(f"{folder}/{name}", value)
+
+    def bring(self, root: Path, old: Files) -> None:
+        for path in [*(old.texts.keys() - self.texts.keys()), *(old.links.keys() - self.links.keys())]:
+            (root / path).unlink()
+            folder = (root / path).parent
+            while folder != root and not any(folder.iterdir()):  # a folder of sysfs is there only while it holds
+                folder.rmdir()
+                folder = folder.parent
+        for path, text in self.texts.items():
+            if old.texts.get(path) != text:
+                (root / path).parent.mkdir(parents=True, exist_ok=True)
+                (root / path).write_text(text)
+        for path, target in self.links.items():
+            if old.links.get(path) != target:
+                (root / path).parent.mkdir(parents=True, exist_ok=True)
+                (root / path).unlink(missing_ok=True)
+                (root / path).symlink_to(root / target)
+        for name in old.nodes.keys() - self.nodes.keys():
+            (root / "dev" / name).unlink()
+        for name, size in self.nodes.items():
+            if old.nodes.get(name) != size:
+                with (root / "dev" / name).open("wb") as file:
+                    file.truncate(size)
+        for (name, offset), data in self.raw.items():
+            if old.raw.get((name, offset)) != data or old.nodes.get(name) != self.nodes[name]:
+                with (root / "dev" / name).open("r+b") as file:
+                    file.seek(offset)
+                    file.write(data)
+
+
+def _devices(server: TwinServer, want: Files) -> None:
+    holders = server.holders()
+    numbers = server.numbers()
+    for disk in server.disks:
+        folder = f"sys/devices/pci/{disk.name}"
+        _block(want, folder, disk.size, numbers[disk.name], holders[disk.name])
+        want.values(folder, ro=int(disk.read_only), removable=int(disk.removable), diskseq=server.sequence(disk))
+        want.values(folder, alignment_offset=disk.alignment_offset)
+        _limits(want, folder, disk.logical, disk.physical, disk.physical, disk.optimal, int(disk.rotational))
+        want.links[f"sys/class/block/{disk.name}"] = folder
+        want.nodes[disk.name] = disk.size
+        for part in disk.parts if disk.table != "gpt" or disk.copies else ():
+            name = disk.part_name(part)
+            inner = f"{folder}/{name}"
+            _block(want, inner, part.size, numbers[name], holders[name])
+            want.values(inner, partition=part.index, start=part.start // 512, ro=0, alignment_offset=0)
+            want.write(f"{inner}/uevent", f"DEVTYPE=partition\nPARTN={part.index}\nPARTNAME={part.label}")
+            want.links[f"sys/class/block/{name}"] = inner
+            want.nodes[name] = part.size
+            want.raw[name, 4096] = md_superblock(part.member) if part.member else bytes(512)
+    for array in server.arrays:
+        _array(server, array, want, numbers[array.device], holders[array.device])
+    for group in server.groups:
+        for volume in group.volumes:
+            if volume.active:
+                _volume(group, volume, want, numbers[volume.device])
+
+
+def _array(server: TwinServer, array: Array, want: Files, number: str, holders: list[str]) -> None:
+    folder = f"sys/devices/virtual/{array.device}"
+    running = array.state != "inactive"
+    _block(want, folder, array.size if running else 0, number, holders)
+    want.values(folder, ro=0, alignment_offset=0, diskseq=90)
+    _limits(want, folder, 512, 512, array.chunk, array.chunk * array.disks // 2, 1)
+    want.write(f"{folder}/md/bitmap/location", "+8")
+    want.values(
+        f"{folder}/md",
+        level=array.level,
+        layout=array.layout,
+        chunk_size=array.chunk,
+        raid_disks=array.disks,
+        metadata_version="1.2",
+        array_state=array.state,
+        degraded=array.disks - len(array.members),
+        sync_action="resync",
+        sync_completed="1 / 2",
+        component_size=array.size // 1024 // (array.disks // 2),
+        uuid=array.uuid,
+    )
+    for member, slot in array.members.items():
+        offset = server.part(member).member.data_offset // 512
+        want.values(f"{folder}/md/dev-{member}", slot=slot, state="in_sync", offset=offset, size=1)
+        want.write(f"{folder}/slaves/{member}", "")
+    want.links[f"sys/class/block/{array.device}"] = folder
+    want.nodes[array.device] = max(array.size, 4096)
+    want.links[f"dev/md/{array.name}"] = f"dev/{array.device}"
+
+
+def _volume(group: Group, volume: Volume, want: Files, number: str) -> None:
+    folder = f"sys/devices/virtual/{volume.device}"
+    size = volume.extents * group.extent_size
+    _block(want, folder, size, number, [])
+    want.values(folder, ro=0, alignment_offset=0, diskseq=91)
+    _limits(want, folder, 512, 512, 65536, 131072, 1)
+    want.write(f"{folder}/slaves/{group.device}", "")
+    identity = f"LVM-{group.uuid.replace('-', '')}{volume.uuid.replace('-', '')}"
+    want.values(f"{folder}/dm", name=f"{group.name}-{volume.name}", uuid=identity)
+    want.links[f"sys/class/block/{volume.device}"] = folder
+    want.nodes[volume.device] = size
+    want.raw[volume.device, 0] = xfs_superblock(volume.filesystem, size) if volume.filesystem else bytes(512)
+    want.links[f"dev/{group.name}/{volume.name}"] = f"dev/{volume.device}"
+
+
+def _block(want: Files, folder: str, size: int, number: str, holders: list[str]) -> None:
+    want.values(folder, size=size // 512, dev=number)
     for holder in holders:
-        (folder / "holders" / holder).touch()
+        want.write(f"{folder}/holders/{holder}", "")
 
 
-def _limits(folder: Path, logical: int, physical: int, minimum: int, optimal: int, rotational: int) -> None:
-    _write(
-        folder / "queue",
+def _limits(
+    want: Files, folder: str, logical: int, physical: int, minimum: int, optimal: int, rotational: int
+) -> None:
+    want.values(
+        f"{folder}/queue",
         logical_block_size=logical,
         physical_block_size=physical,
         minimum_io_size=minimum,
         optimal_io_size=optimal,
         rotational=rotational,
     )
-
-
-def _write(folder: Path, **values: object) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, value in values.items():
-        (folder / name).write_text(f"{value}\n")
-
-
-def _link(root: Path, name: str, folder: Path) -> None:
-    (root / "sys/class/block" / name).symlink_to(folder)
-
-
-def _node(root: Path, name: str, size: int) -> None:
-    node = root / "dev" / name
-    if not node.exists() or node.stat().st_size != size:
-        with node.open("wb") as file:
-            file.truncate(size)
-
-
-def _put(root: Path, name: str, offset: int, data: bytes) -> None:
-    with (root / "dev" / name).open("r+b") as file:
-        file.seek(offset)
-        file.write(data)
-
-
-def _symlink(root: Path, path: str, name: str) -> None:
-    link = root / path.lstrip("/")
-    link.parent.mkdir(parents=True, exist_ok=True)
-    link.unlink(missing_ok=True)
-    link.symlink_to(root / "dev" / name)

@@ -1,30 +1,8 @@
-"""Power is lost before, in the middle of and after every write: the next apply finishes, and nothing foreign is touched."""
+"""Power is lost before, in the middle of and after every write: the next apply finishes."""
 
 import pytest
+from layouts import apply, plan_for, wrong_with
 from twin import PowerCut, blank_server
-
-from stackctl.hardware.machine import Machine
-from stackctl.node.execute import execute
-from stackctl.site.models import Layout
-from stackctl.storage.planner import plan
-from stackctl.storage.readback import check, faults
-
-LAYOUT = Layout.model_validate(
-    {
-        "disks": {"count": 4, "size": ">= 1 GB"},
-        "volumes": {
-            "database": {"size": "50%", "mount": "/srv/database"},
-            "documents": {"size": "20%", "mount": "/srv/documents"},
-            "guests": {"size": "rest", "mount": "/srv/guests"},
-        },
-    }
-)
-PATHS = ("/srv/database", "/srv/documents", "/srv/guests")
-
-
-def apply(server, wipe=frozenset()):
-    found = plan("metal-1", LAYOUT, Machine.from_facts(server.facts(*PATHS)), wipe)
-    return execute(found.to_json(), server.system())
 
 
 def writes_of_a_whole_run(folder):
@@ -35,10 +13,9 @@ def writes_of_a_whole_run(folder):
 
 def test_blank_disks_become_the_layout(tmp_path):
     count, server = writes_of_a_whole_run(tmp_path)
-    machine = Machine.from_facts(server.facts(*PATHS))
-    print(count, [str(f) for f in faults(check(LAYOUT, machine))])
-    assert not faults(check(LAYOUT, machine))
-    assert plan("metal-1", LAYOUT, machine).steps == ()
+    assert count == 40
+    assert wrong_with(server) == []
+    assert plan_for(server).steps == ()
 
 
 CUTS = [(number, moment) for number in range(40) for moment in ("before", "middle", "after")]
@@ -57,9 +34,8 @@ def converges(folder, number, moment):
         apply(server)
     server.reboot()
     apply(server)
-    machine = Machine.from_facts(server.facts(*PATHS))
-    assert not faults(check(LAYOUT, machine)), (number, moment)
-    assert plan("metal-1", LAYOUT, machine).steps == ()
+    assert wrong_with(server) == [], (number, moment)
+    assert plan_for(server).steps == ()
     assert server.snapshot()[-1] == canary
 
 
@@ -83,6 +59,5 @@ def test_two_cuts_in_a_row(tmp_path, sample):
         except PowerCut:
             server.reboot()
             apply(server)
-        machine = Machine.from_facts(server.facts(*PATHS))
-        assert not faults(check(LAYOUT, machine)), (first, second, moment)
-        assert plan("metal-1", LAYOUT, machine).steps == ()
+        assert wrong_with(server) == [], (first, second, moment)
+        assert plan_for(server).steps == ()

@@ -4,6 +4,7 @@ import getpass
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -105,12 +106,13 @@ class TestCache:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("probed")
-    for parent in (folder, *folder.parents[:2]):
-        parent.chmod(0o755)
-    mariadb.initialise(SystemRunner(), folder / "mysql")
-    return folder
+def folder() -> Iterator[Path]:
+    # pytest closes its own folder to all others, again and again; mysql has to get through
+    with tempfile.TemporaryDirectory(prefix="stackctl-database-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        mariadb.initialise(SystemRunner(), folder / "mysql")
+        yield folder
 
 
 @pytest.fixture(scope="module")

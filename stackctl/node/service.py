@@ -27,6 +27,8 @@ _BUS_AWAY = re.compile("Transport endpoint is not connected|Connection reset by 
 """systemd re-executes itself, or is very busy; it answers again soon."""
 _BUS_ATTEMPTS = 5
 _POLL = 0.25
+_HEARING = 10.0
+"""Seconds that a unit found running may yet take to listen."""
 _PATIENCE = 2
 """How often systemd may start a unit anew before it counts as failed."""
 
@@ -58,11 +60,13 @@ class Units:
         ``listens`` are addresses and ports that must answer before the work counts as done. Units ``without``
         which the others are to run are stopped first; their files may be gone already. A unit that runs since
         before one of the files in ``configuration`` was written is restarted: a run that was interrupted between
-        the file and the restart is so finished by the next one.
+        the file and the restart is so finished by the next one. So is one that runs and does not listen.
         """
         found = self._show()
-        stale = state == "started" and (_stale(found.values(), configuration) or _unseen(found, configuration))
-        state = "restarted" if stale else state
+        if state == "started" and (
+            _stale(found.values(), configuration) or _unseen(found, configuration) or self._is_deaf(found, listens)
+        ):
+            state = "restarted"
         # systemd overlooks a first drop-in in a folder that is new, so its own word is not enough.
         if not check and (
             state == "restarted" or any(unit["NeedDaemonReload"] == "yes" or _absent(unit) for unit in found.values())
@@ -127,16 +131,31 @@ class Units:
                 raise self._failure(verb)
         done.extend(f"{verb} {name}" for name in names)
 
+    def _silent(self, listens: Sequence[tuple[str, int]]) -> list[str]:
+        """Those of ``listens`` where nobody listens."""
+        there = self.listening() if listens else ()
+        return [
+            f"{address}:{port}" for address, port in listens if not any(one.takes(address, port) for one in there)
+        ]
+
+    def _is_deaf(self, found: Mapping[str, Mapping[str, str]], listens: Sequence[tuple[str, int]]) -> bool:
+        """Whether the units run, and have had their time, and yet do not listen everywhere."""
+        if any(unit["ActiveState"] != "active" for unit in found.values()):
+            return False
+        began = self.clock()
+        while self._silent(listens):
+            if self.clock() - began > min(_HEARING, self.timeout):
+                return True
+            self.sleep(_POLL)
+        return False
+
     def _wait(self, listens: Sequence[tuple[str, int]]) -> None:
         began = self.clock()
         while True:
             states = self._show()
             if any(map(_fails, states.values())):
                 raise self._failure("start")
-            there = self.listening()
-            silent = [
-                f"{address}:{port}" for address, port in listens if not any(one.takes(address, port) for one in there)
-            ]
+            silent = self._silent(listens)
             idle = [name for name, unit in states.items() if unit["ActiveState"] != "active"]
             if not silent and not idle:
                 return

@@ -173,18 +173,19 @@ def test_the_work_counts_as_done_when_the_service_listens() -> None:
     assert answers == []
 
 
-def test_a_service_that_never_listens_is_told() -> None:
+def test_a_service_that_runs_and_does_not_listen_is_restarted_and_told_when_that_does_not_help() -> None:
     now = 0.0
 
     def sleep(seconds: float) -> None:
         nonlocal now
         now += seconds
 
-    units, _ = _units(
+    units, runner = _units(
         FakeSystemd({"memcached.service": _unit()}), listening=tuple, sleep=sleep, clock=lambda: now, timeout=30.0
     )
     with pytest.raises(NodeError, match=r"after 30 s nobody listens on 127\.0\.0\.1:11211"):
         units.ensure("started", listens=[("127.0.0.1", 11211)])
+    assert _verbs(runner) == ["daemon-reload", "reset-failed", "restart"]
 
 
 def test_a_unit_that_runs_without_its_drop_in_is_restarted(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def _summary(found: status.Status) -> str:
 
 def _search(settings: Config, arguments: argparse.Namespace) -> None:
     parts = Parts.of(settings)
-    question = Question(" ".join(arguments.words), arguments.page, settings.web.results)
+    question = Question(" ".join(arguments.words), arguments.page, arguments.limit or settings.web.results)
     answer = Searcher(parts.database, parts.cache, parts.index).answer(question)
     if arguments.json:
         _print_json(answer.to_json())
@@ -162,6 +162,7 @@ def _parser() -> argparse.ArgumentParser:
     found = add("search", _search, "Search, without Gearman.", 'search "access control"')
     found.add_argument("words", nargs="+", metavar="WORD")
     found.add_argument("--page", type=int, default=1, help="the page of results (%(default)d)")
+    found.add_argument("--limit", type=int, metavar="N", help="results on a page")
     add("rebuild-index", _rebuild_index, "Index every document of the database again.", "rebuild-index")
     check = add("check", _check, "Look at every service behind the app; ends with 4 when one is amiss.", "check")
     for command in (migrate, submitted, forgotten, standing, found, check):

@@ -6,7 +6,6 @@ What touches the database, the cache or Gearman is done in a thread, one thing a
 import asyncio
 import contextlib
 import logging
-import threading
 import time
 from collections.abc import Sequence
 
@@ -16,6 +15,7 @@ from stacksearch.database import Database
 from stacksearch.fetcher import Failure, Fetcher
 from stacksearch.harvest import Harvest, Result, Tally
 from stacksearch.schedule import Manners, Schedule
+from stacksearch.stop import Stop
 from stacksearch.urlqueue import Lease
 from stacksearch.urls import Rules, host_of
 
@@ -28,9 +28,7 @@ _GRACE = 10.0
 class Crawler:
     """Empties the queue when woken. One event loop and one session of fetches for the life of the process."""
 
-    def __init__(
-        self, config: Config, rules: Rules, database: Database, harvest: Harvest, stop: threading.Event
-    ) -> None:
+    def __init__(self, config: Config, rules: Rules, database: Database, harvest: Harvest, stop: Stop) -> None:
         self._config = config
         self._rules = rules
         self._database = database
@@ -65,7 +63,7 @@ class _Drain:
     """What is waiting, what is under way, what has come back."""
 
     def __init__(
-        self, config: FetchConfig, fetcher: Fetcher, database: Database, harvest: Harvest, stop: threading.Event
+        self, config: FetchConfig, fetcher: Fetcher, database: Database, harvest: Harvest, stop: Stop
     ) -> None:
         self._config = config
         self._fetcher = fetcher

@@ -102,7 +102,7 @@ class Fetcher:
             return Failure(f"larger than {self._config.size_limit} bytes")
         except PageError as failure:
             return Failure(f"the page cannot be read: {failure}")
-        except (aiohttp.ClientError, OSError, ValueError) as failure:
+        except (aiohttp.ClientError, UrlError, OSError, ValueError) as failure:
             return _failure(failure)
 
     async def is_own(self, host: str) -> bool:
@@ -192,7 +192,7 @@ class Fetcher:
                 address = normalise(urljoin(address, response.location))
         except _TooLargeError:
             return Robots.of(200, b"")
-        except (aiohttp.ClientError, OSError, ValueError) as failure:
+        except (aiohttp.ClientError, UrlError, OSError, ValueError) as failure:
             if not _failure(failure).passing:
                 raise
             return Robots.of(503, b"")

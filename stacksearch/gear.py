@@ -11,7 +11,7 @@ import logging
 import socket
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import gearman
 from gearman.connection import GearmanConnection
@@ -20,6 +20,7 @@ from gearman.errors import GearmanError
 
 from stacksearch.config import QueueConfig, Server
 from stacksearch.errors import StacksearchError, UnavailableError
+from stacksearch.stop import Stop
 
 log = logging.getLogger(__name__)
 
@@ -107,14 +108,6 @@ class Client:
         if self._client is not None:
             self._client.shutdown()
             self._client = None
-
-
-class Stop(Protocol):
-    """What says that the process is to end."""
-
-    def is_set(self) -> bool: ...
-
-    def wait(self, timeout: float | None = None) -> bool: ...
 
 
 class _Worker(gearman.GearmanWorker):  # type: ignore[misc]

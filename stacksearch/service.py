@@ -1,14 +1,10 @@
 """The processes that run as services: what they share, how they start, are told to stop and end."""
 
-import contextlib
 import logging
 import os
-import signal
-import socket
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from stacksearch import gear
@@ -23,6 +19,7 @@ from stacksearch.harvest import Harvest
 from stacksearch.index import Index
 from stacksearch.indexing import Indexing
 from stacksearch.search import Question, Searcher
+from stacksearch.stop import notify, stopping
 from stacksearch.sweeper import Sweeper
 from stacksearch.urls import Rules
 
@@ -55,14 +52,6 @@ class Parts:
             part.close()
 
 
-def notify(text: str) -> None:
-    """Tell systemd (``READY=1``, ``STOPPING=1``, ``STATUS=…``); nothing where no systemd listens."""
-    path = os.environ.get("NOTIFY_SOCKET")
-    if path:
-        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as channel:
-            channel.sendto(text.encode(), "\0" + path[1:] if path.startswith("@") else path)
-
-
 def set_up_logging(verbose: bool) -> None:
     """Log to stderr; with the priorities that the journal understands when it listens."""
     form = "%(name)s: %(message)s" if "JOURNAL_STREAM" in os.environ else "%(asctime)s %(name)s: %(message)s"
@@ -79,26 +68,6 @@ class _Priorities(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         priority = next(number for level, number in self._LEVELS if record.levelno >= level)
         return "\n".join(f"<{priority}>{line}" for line in super().format(record).splitlines())
-
-
-@contextlib.contextmanager
-def stopping() -> Iterator[threading.Event]:
-    """An event that SIGTERM and SIGINT set; the first asks for an orderly end, a second one ends at once."""
-    stop = threading.Event()
-
-    def handle(number: int, _: object) -> None:
-        if stop.is_set():
-            signal.signal(number, signal.SIG_DFL)
-            signal.raise_signal(number)
-        stop.set()
-        notify("STOPPING=1")
-
-    before = {number: signal.signal(number, handle) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _ready() -> None:

@@ -92,18 +92,27 @@ class Process:
         """kill -9, and wait until it is gone."""
         self.stop(signal.SIGKILL)
 
+    def send(self, number: int) -> None:
+        """Send a signal, unless the process has ended."""
+        if self.popen is not None and self.popen.poll() is None:
+            self.popen.send_signal(number)
+
     def stop(self, number: int = signal.SIGTERM, timeout: float = 60.0) -> int:
         """Signal the process and wait for its end; gives its code."""
+        self.send(number)
+        return self.wait(timeout)
+
+    def wait(self, timeout: float = 60.0) -> int:
+        """Wait for the end of the process; gives its code. One that hangs tells where, and is ended."""
         if self.popen is None:
             return 0
-        if self.popen.poll() is None:
-            self.popen.send_signal(number)
         try:
             return self.popen.wait(timeout)
         except subprocess.TimeoutExpired:
-            self.popen.kill()
+            self.popen.send_signal(signal.SIGABRT)  # Python tells where it hangs
             self.popen.wait()
-            raise
+            said = self.log.read_text(errors="replace")[-4000:]
+            raise AssertionError(f"{self.argv} did not end within {timeout:g} s:\n{said}") from None
 
     def cpu_seconds(self) -> float:
         """User and system time of the process so far."""
@@ -151,7 +160,7 @@ class Stack:
 
     def stop(self) -> None:
         for process in reversed(self.services.values()):
-            with contextlib.suppress(subprocess.TimeoutExpired):
+            with contextlib.suppress(AssertionError):
                 process.stop()
 
     def _prepare_database(self) -> None:
@@ -261,7 +270,8 @@ class Stack:
         """Start ``stacksearch`` with these words."""
         name = log or "-".join(words)
         argv = [sys.executable, "-m", "stacksearch.cli", "--config", str(settings), *words]
-        return Process(argv, self.folder / f"{self.database_name}-{name}.log").start()
+        log_file = self.folder / f"{self.database_name}-{name}.log"
+        return Process(argv, log_file, {"PYTHONFAULTHANDLER": "1"}).start()
 
     @contextlib.contextmanager
     def running(self, settings: Path, *kinds: tuple[str, ...]) -> Iterator[list[Process]]:
@@ -273,10 +283,9 @@ class Stack:
             yield processes
         finally:
             for process in processes:
-                if process.alive():
-                    process.popen.terminate()  # type: ignore[union-attr]
+                process.send(signal.SIGTERM)
             for process in processes:
-                process.stop(timeout=60)
+                process.wait()
 
 
 WORKERS = (("worker", "fetch"), ("worker", "document"), ("worker", "search"), ("sweeper",))

@@ -5,15 +5,14 @@ import hashlib
 import os
 import shutil
 import signal
-import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from stackctl.errors import StackctlError
-from stackctl.lab import identity, qemu, state, tether
+from stackctl.lab import identity, qemu, reach, state, tether
 from stackctl.lab.qmp import Qmp, QmpError
 from stackctl.lab.state import DataDisk, Record
 from stackctl.lock import is_held
@@ -187,10 +186,13 @@ class Machine:
             self._start(record.model_copy(update={"ssh_port": 0, "web_port": 0}))
 
     def _start(self, record: Record) -> None:
+        console = self.directory / qemu.SERIAL_LOG
         with tether.hold(self.directory / _TETHER) as lock, (self.directory / _LOG).open("wb") as log:
             if lock is None:
                 raise StackctlError(f"another process holds the lab machine {self.host}", hint="stackctl lab down")
             (self.directory / qemu.QMP).unlink(missing_ok=True)
+            with contextlib.suppress(FileNotFoundError):
+                console.replace(console.with_suffix(".log.1"))
             (self.directory / _ON).touch()
             process = spawn(qemu.argv(record), stdout=log, new_session=True, cwd=self.directory, pass_fds=(lock,))
         try:
@@ -267,65 +269,32 @@ class Machine:
     # SSH
 
     def ssh_argv(self, *command: str) -> list[str]:
-        """The ssh command line: the machine's own key, and nothing but the host key that was made for it."""
-        at = self.endpoint
-        return [
-            *("ssh", "-F", "/dev/null", "-p", str(at.port), "-i", str(at.identity_file)),
-            *("-o", f"UserKnownHostsFile={at.known_hosts}", "-o", "StrictHostKeyChecking=yes"),
-            *("-o", "IdentitiesOnly=yes", "-o", "PasswordAuthentication=no", "-o", "ConnectTimeout=30"),
-            *(f"{at.user}@{at.address}", *command),
-        ]
+        """The ssh command line for this machine; its words are put together by the guest's shell."""
+        return reach.ssh_argv(self.endpoint, *command)
 
     def ssh(self, *command: str, check: bool = True, input: str | None = None, timeout: float = 600) -> Result:  # noqa: A002
-        """Run a command in the guest; its words are put together by the guest's shell."""
+        """Run a command in the guest."""
         return SystemRunner().run(self.ssh_argv(*command), check=check, input=input, timeout=timeout)
 
     def wait_ssh(self, patience: float = BOOT_PATIENCE) -> float:
         """Wait until SSH lets us in, and return the seconds it took.
 
-        Raises StackctlError when the machine crashes, when the guest panics, or when time is over.
+        Raises StackctlError when QEMU ends, when the guest's kernel panics, or when time is over.
         """
-        began = time.monotonic()
-        for _ in self._boot_progress(began + patience):
-            if self._greets():
-                break
-        while True:
-            result = self.ssh("true", check=False, timeout=120)
-            if result.returncode == 0:
-                return time.monotonic() - began
-            if "Host key verification failed" in result.stderr or "Permission denied" in result.stderr:
-                said = result.stderr.strip().splitlines()[-1]
-                raise StackctlError(
-                    f"the lab machine {self.host} is not the one that was made: {said}",
-                    hint="stackctl lab down, then stackctl lab up",
-                )
-            if time.monotonic() - began > patience:
-                raise StackctlError(f"SSH on {self.host} does not let us in: {result.stderr.strip()}")
-            time.sleep(0.5)
-
-    def _boot_progress(self, deadline: float) -> Iterator[None]:
-        began = time.monotonic()
-        while time.monotonic() < deadline:
-            if not is_held(self.directory / _TETHER):
-                raise StackctlError(f"QEMU of {self.host} has ended: {self.last_words() or 'it said nothing'}")
-            yield
-            if "Kernel panic" in self.last_words():
-                raise StackctlError(f"the kernel of {self.host} panicked:\n{self.last_words()}")
-            time.sleep(0.2)
-        took = format_seconds(time.monotonic() - began)
-        raise StackctlError(
-            f"{self.host} has no SSH after {took}; its console says:\n{self.last_words()}",
-            hint="stackctl lab up waits on; stackctl lab restart --hard starts it again",
-        )
-
-    def _greets(self) -> bool:
-        """Whether an SSH server answers behind the forwarded port."""
-        at = self.endpoint
         try:
-            with socket.create_connection((at.address, at.port), timeout=5) as connection:
-                return connection.recv(4) == b"SSH-"
-        except OSError:
-            return False
+            return reach.wait(self.endpoint, self._check_alive, patience, SystemRunner())
+        except reach.TimeOverError as failure:
+            took, said = format_seconds(patience), self.last_words()
+            raise StackctlError(
+                f"{self.host} after {took}: {failure.message}; its console says:\n{said}",
+                hint="stackctl lab up waits on; stackctl lab restart --hard starts it again",
+            ) from None
+
+    def _check_alive(self) -> None:
+        if not is_held(self.directory / _TETHER):
+            raise StackctlError(f"QEMU of {self.host} has ended: {self.last_words() or 'it said nothing'}")
+        if "Kernel panic" in (words := self.last_words()):
+            raise StackctlError(f"the kernel of {self.host} panicked:\n{words}")
 
 
 class _PortTakenError(StackctlError):

@@ -30,7 +30,7 @@ def argv(record: Record) -> list[str]:
         *("-smp", str(record.cpus), "-m", str(record.memory // MIB)),
         *("-display", "none", "-vga", "none", "-action", "shutdown=pause"),
         *("-pidfile", PID_FILE, "-qmp", f"unix:{QMP},server=on,wait=off"),
-        *("-chardev", f"file,id=console,path={SERIAL_LOG},append=on", "-serial", "chardev:console"),
+        *("-chardev", f"file,id=console,path={SERIAL_LOG}", "-serial", "chardev:console"),
         *("-fw_cfg", f"name={CREDENTIAL},file={IDENTITY}"),
         *("-device", "virtio-rng-pci"),
         *_network(record),

@@ -116,7 +116,7 @@ def test_a_guest_that_is_off_can_be_started(tiny: Machine) -> None:
 
 def test_no_ssh_in_time(tiny: Machine) -> None:
     tiny.power_on()
-    with pytest.raises(StackctlError, match="no SSH after") as failure:
+    with pytest.raises(StackctlError, match="no SSH server answers") as failure:
         tiny.wait_ssh(1)
     assert "restart --hard" in str(failure.value.hint)
 

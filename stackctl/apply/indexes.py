@@ -48,7 +48,8 @@ def explained(failure: ProcessError, target: str) -> StackctlError:
     if why := _trouble(said):
         return StackctlError(f"the Python package index does not serve us: {why}", hint=_INDEX_HINT)
     if found := _LACKS.search(said):
-        return StackctlError(f"the package index has no {found['name']} for {target}", hint=_INDEX_HINT)
+        doubt = ", or does not answer" if "(from versions: none)" in said else ""
+        return StackctlError(f"the package index has no {found['name']} for {target}{doubt}", hint=_INDEX_HINT)
     if _BUILD.search(said):
         tail = "\n".join(said.strip().splitlines()[-5:])
         return StackctlError(

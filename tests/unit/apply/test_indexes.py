@@ -39,6 +39,11 @@ _SAID = {
         "ERROR: No matching distribution found for x==1\n",
         "has no x==1 for Python 3.11",
     ),
+    "perhaps": (
+        "ERROR: Could not find a version that satisfies the requirement x==1 (from versions: none)\n"
+        "ERROR: No matching distribution found for x==1\n",
+        "has no x==1 for Python 3.11, or does not answer",
+    ),
     "hash": (
         "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE. If you have updated\n"
         "    x==1 from http://h/x.whl (from -r requirements.txt (line 1)):\n        Expected sha256 00\n",

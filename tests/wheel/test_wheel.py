@@ -166,3 +166,14 @@ def test_our_environment_leads_to_the_same_files(run: Run, data: Path) -> None:
     run("stackctl", "init", "mine")
     done = run("ansible-inventory", "-i", "mine/stack.yml", "--graph", **environment)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_search_app_is_packed_the_same_as_from_a_checkout(run: Run) -> None:
+    program = (
+        "from stackctl.apply.bundle import Source, Target;"
+        "print(Source.shipped().digest(Target('3.11', 'x86_64', 'glibc 2.36')))"
+    )
+    done = run("python", "-c", program)
+    assert done.returncode == 0, done.stderr
+    here = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == here.stdout

@@ -94,7 +94,7 @@ def start_apache(folder: Path, at: str, application_port: int) -> Process:
     whole.write_text(
         f"ServerRoot {folder}\nPidFile {folder}/apache.pid\nErrorLog {folder}/apache.log\n"
         + "".join(f"LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so\n" for name in modules)
-        + 'LogFormat "%h %r %>s" combined\nUser nobody\nGroup nogroup\n'
+        + "User nobody\nGroup nogroup\n"
         + site
     )
     argv = [shutil.which("apache2", path="/usr/sbin") or "apache2", "-DFOREGROUND", "-f", str(whole)]

@@ -202,7 +202,6 @@ def test_apache_listens_where_the_site_says_and_takes_its_configuration(
             f"LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so\n"
             for name in ("mpm_event", "authz_core")
         )
-        + 'LogFormat "%h" combined\n'
         + site
     )
     done = subprocess.run(

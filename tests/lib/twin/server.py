@@ -41,6 +41,7 @@ class TwinServer:
     # What the node's code works with.
 
     def system(self) -> System:
+        self.stale = True
         return _TwinSystem(self)
 
     def run(

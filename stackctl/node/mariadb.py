@@ -151,14 +151,22 @@ class Server:
         return done.stdout
 
 
-def initialise(runner: Runner, directory: Path, *, user: str = "mysql", check: bool = False) -> bool:
+def initialise(
+    runner: Runner, directory: Path, *, user: str = "mysql", check: bool = False, proc: Path = Path("/proc")
+) -> bool:
     """Fill an empty data directory with MariaDB's own tables; return whether that was (would be) needed.
 
     It is filled beside its place and moved there when whole, so that a power cut leaves it empty or full.
-    Refuses a directory that holds anything else.
+    Refuses a directory that holds anything else, and an empty one while the server runs on data elsewhere.
     """
     if is_initialised(directory):
         return False
+    if (current := running_directory(proc)) and current != directory.resolve():
+        raise NodeError(
+            f"MariaDB runs with its data in {current}, and {directory} is empty",
+            kind="refused",
+            hint=f"stop MariaDB and move the data to {directory}, or name {current} as database_data_directory",
+        )
     if check:
         return True
     fresh = directory.with_name(f".{directory.name}.new")
@@ -175,6 +183,17 @@ def initialise(runner: Runner, directory: Path, *, user: str = "mysql", check: b
     fresh.chmod(0o750)
     fresh.replace(directory)
     return True
+
+
+def running_directory(proc: Path = Path("/proc")) -> Path | None:
+    """Where the running server has its data: the folder it works in; None where none runs."""
+    for comm in proc.glob("[0-9]*/comm"):
+        try:
+            if comm.read_text().strip() == "mariadbd":
+                return (comm.parent / "cwd").readlink()
+        except OSError:
+            continue
+    return None
 
 
 def is_initialised(directory: Path) -> bool:

@@ -29,7 +29,7 @@ def directory() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)
-        assert mariadb.initialise(_RUNNER, folder / "mysql")
+        assert mariadb.initialise(_RUNNER, folder / "mysql", proc=folder)
         assert not mariadb.initialise(_RUNNER, folder / "mysql")
         yield folder
 

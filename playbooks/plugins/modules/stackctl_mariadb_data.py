@@ -13,7 +13,7 @@ module: stackctl_mariadb_data
 short_description: MariaDB's data directory, filled once
 description:
   - Fills an empty directory with MariaDB's own tables, beside its place, and moves it there when it is whole.
-  - Refuses a directory that holds anything else.
+  - Refuses a directory that holds anything else, and an empty one while the server runs on data elsewhere.
 options:
   directory:
     description: The data directory.

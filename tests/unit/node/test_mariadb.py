@@ -140,20 +140,51 @@ def test_an_empty_directory_is_filled_in_one_stroke(tmp_path: Path, state: str) 
     if state == "cut":
         (tmp_path / "srv" / ".mysql.new" / "half").mkdir(parents=True)
     runner = RecordingRunner(_installs)
-    assert mariadb.initialise(runner, directory, check=True)
+    assert mariadb.initialise(runner, directory, check=True, proc=tmp_path)
     assert runner.calls == []
-    assert mariadb.initialise(runner, directory)
+    assert mariadb.initialise(runner, directory, proc=tmp_path)
     assert (directory / "ibdata1").exists()
     assert [path.name for path in directory.parent.iterdir()] == ["mysql"]
     assert not mariadb.initialise(runner, directory)
     assert len(runner.calls) == 1
 
 
+def _running(tmp_path: Path, directory: Path) -> Path:
+    """A /proc in which MariaDB works in ``directory``."""
+    process = tmp_path / "proc" / "812"
+    process.mkdir(parents=True)
+    (process / "comm").write_text("mariadbd\n")
+    (process / "cwd").symlink_to(directory)
+    return tmp_path / "proc"
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_an_empty_directory_does_not_take_the_place_of_data_elsewhere(tmp_path: Path, check: bool) -> None:
+    directory = tmp_path / "new"
+    proc = _running(tmp_path, Path("/srv/database/mysql"))
+    runner = RecordingRunner(_installs)
+    with pytest.raises(NodeError) as caught:
+        mariadb.initialise(runner, directory, check=check, proc=proc)
+    assert caught.value.kind == "refused"
+    assert "/srv/database/mysql" in caught.value.message
+    assert runner.calls == []
+
+
+def test_the_running_servers_own_directory_passes(tmp_path: Path) -> None:
+    directory = tmp_path / "mysql"
+    for name in ("mysql", "ibdata1"):
+        (directory / name).mkdir(parents=True)
+    proc = _running(tmp_path, directory)
+    assert mariadb.running_directory(proc) == directory
+    assert not mariadb.initialise(RecordingRunner(_installs), directory, proc=proc)
+    assert mariadb.running_directory(tmp_path / "empty") is None
+
+
 def test_a_failed_filling_leaves_the_directory_empty(tmp_path: Path) -> None:
     directory = tmp_path / "mysql"
     runner = RecordingRunner(lambda argv: Result(argv, 1, "", "No space left on device"))
     with pytest.raises(NodeError, match="No space left on device"):
-        mariadb.initialise(runner, directory)
+        mariadb.initialise(runner, directory, proc=tmp_path)
     assert not directory.exists()
 
 

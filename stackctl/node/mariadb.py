@@ -161,7 +161,7 @@ def initialise(
     """
     if is_initialised(directory):
         return False
-    if (current := running_directory(proc)) and current != directory.resolve():
+    if (current := running_directory(proc)) and current != directory.resolve() and _holds_databases(current):
         raise NodeError(
             f"MariaDB runs with its data in {current}, and {directory} is empty",
             kind="refused",
@@ -194,6 +194,12 @@ def running_directory(proc: Path = Path("/proc")) -> Path | None:
         except OSError:
             continue
     return None
+
+
+def _holds_databases(directory: Path) -> bool:
+    """Whether there is more than MariaDB's own: Debian's fresh server, started by a power cut's reboot, has no more."""
+    folders = {path.name for path in directory.iterdir() if path.is_dir()} if directory.is_dir() else set()
+    return bool(folders - {"mysql", "performance_schema", "sys", "test", "lost+found"})
 
 
 def is_initialised(directory: Path) -> bool:

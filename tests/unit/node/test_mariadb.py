@@ -160,14 +160,23 @@ def _running(tmp_path: Path, directory: Path) -> Path:
 
 @pytest.mark.parametrize("check", [True, False])
 def test_an_empty_directory_does_not_take_the_place_of_data_elsewhere(tmp_path: Path, check: bool) -> None:
-    directory = tmp_path / "new"
-    proc = _running(tmp_path, Path("/srv/database/mysql"))
+    old, new = tmp_path / "old", tmp_path / "new"
+    for name in ("mysql", "sys", "shop"):
+        (old / name).mkdir(parents=True)
     runner = RecordingRunner(_installs)
     with pytest.raises(NodeError) as caught:
-        mariadb.initialise(runner, directory, check=check, proc=proc)
+        mariadb.initialise(runner, new, check=check, proc=_running(tmp_path, old))
     assert caught.value.kind == "refused"
-    assert "/srv/database/mysql" in caught.value.message
+    assert str(old) in caught.value.message
     assert runner.calls == []
+
+
+def test_debians_fresh_server_does_not_stand_in_the_way(tmp_path: Path) -> None:
+    """A power cut after the installation: the reboot starts the server as Debian configures it."""
+    old = tmp_path / "lib"
+    for name in ("mysql", "sys", "performance_schema"):
+        (old / name).mkdir(parents=True)
+    assert mariadb.initialise(RecordingRunner(_installs), tmp_path / "new", proc=_running(tmp_path, old))
 
 
 def test_the_running_servers_own_directory_passes(tmp_path: Path) -> None:

@@ -42,6 +42,7 @@ def swaps(system: System) -> list[str]:
 
 
 def initramfs(system: System) -> dict[str, int]:
-    """The boot images and when each was made (nanoseconds)."""
-    names = [name for name in system.names("/boot") if name.startswith("initrd.img-") and name.count(".new") == 0]
-    return {f"/boot/{name}": system.path(f"/boot/{name}").stat().st_mtime_ns for name in names}
+    """The boot images of installed kernels, and when each was made (nanoseconds); copies beside them do not count."""
+    kernels = [name.removeprefix("vmlinuz-") for name in system.names("/boot") if name.startswith("vmlinuz-")]
+    images = {f"/boot/initrd.img-{kernel}": system.path(f"/boot/initrd.img-{kernel}") for kernel in kernels}
+    return {name: image.stat().st_mtime_ns for name, image in images.items() if image.exists()}

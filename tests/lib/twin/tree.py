@@ -24,7 +24,8 @@ def base(root: Path) -> None:
     (root / "etc/os-release").write_text('ID=debian\nVERSION_ID="12"\n')
     (root / "etc/fstab").write_text("UUID=3c6f1d2e-0000-4000-8000-000000000001 / ext4 errors=remount-ro 0 1\n")
     (root / "etc/mdadm/mdadm.conf").write_text("HOMEHOST <system>\nMAILADDR root\n")
-    (root / "boot/initrd.img-6.1.0-1-cloud-amd64").touch()
+    for name in ("vmlinuz-", "initrd.img-"):
+        (root / f"boot/{name}6.1.0-1-cloud-amd64").touch()
     (root / "proc/meminfo").write_text("MemTotal:        2097152 kB\n")
     (root / "proc/cpuinfo").write_text("model name\t: twin\n")
     (root / "proc/sys/kernel/hostname").write_text("twin\n")

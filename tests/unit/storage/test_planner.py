@@ -1,6 +1,7 @@
 """Plans: what they say, what they keep, and that they can be saved and compared."""
 
 import json
+import os
 
 import pytest
 from layouts import LAYOUT, apply, layout, machine_of, plan_for, wrong_with
@@ -213,3 +214,10 @@ def test_other_widths_are_made_and_read_back(tmp_path, count, chunk):
     apply(server, wanted=wanted)
     assert wrong_with(server, wanted) == []
     assert plan_for(server, wanted=wanted).steps == ()
+
+
+def test_copies_of_the_boot_image_do_not_count(applied):
+    copy = applied.root / "boot/initrd.img-6.1.0-1-cloud-amd64.dpkg-bak"
+    copy.touch()
+    os.utime(copy, (1, 1))
+    assert plan_for(applied).steps == ()

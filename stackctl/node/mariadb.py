@@ -197,7 +197,7 @@ def running_directory(proc: Path = Path("/proc")) -> Path | None:
 
 
 def _holds_databases(directory: Path) -> bool:
-    """Whether there is more than MariaDB's own: Debian's fresh server, started by a power cut's reboot, has no more."""
+    """Whether there is more than MariaDB's own; the fresh server of Debian's package has no more."""
     folders = {path.name for path in directory.iterdir() if path.is_dir()} if directory.is_dir() else set()
     return bool(folders - {"mysql", "performance_schema", "sys", "test", "lost+found"})
 

@@ -87,6 +87,8 @@ _ENDS: dict[str, Outcome] = {
     "runner_on_unreachable": "unreachable",
     "runner_on_skipped": "skipped",
 }
+_SPECS = "Check the role's variables"
+"""What we call the task that Ansible puts before a role with argument specs."""
 _LEVELS: dict[str, Level] = {"warning": "warning", "system_warning": "warning", "error": "error", "verbose": "plain"}
 
 
@@ -138,9 +140,10 @@ class EventReader:
 
 
 def _task(data: Mapping[str, Any]) -> Task:
+    name = str(data.get("task", "")).split(" : ", 1)[-1]
     return Task(
         id=str(data.get("task_uuid", "")),
-        name=str(data.get("task", "")).split(" : ", 1)[-1],
+        name=_SPECS if name.startswith("Validating arguments against arg spec") else name,
         role=str(data.get("role", "")),
         play=str(data.get("play", "")),
     )

@@ -58,6 +58,15 @@ def test_names_lose_the_role_that_ansible_puts_before_them() -> None:
     assert (event.task.role, event.task.name) == ("cache", "Install")
 
 
+def test_the_check_of_a_roles_variables_has_a_short_name() -> None:
+    name = "cache : Validating arguments against arg spec 'main' - memcached, where the site says"
+    event = EventReader().read(
+        {"event": "runner_on_start", "event_data": {"task": name, "role": "cache", "host": "a"}}
+    )
+    assert isinstance(event, TaskBegan)
+    assert event.task.name == "Check the role's variables"
+
+
 def test_what_ansible_says_has_a_level() -> None:
     def read(**raw: Any) -> Event | None:
         return EventReader().read(raw)

@@ -1,6 +1,6 @@
 """What is on a disk, in words: every signature, partition, holder, mount; and what of it is not ours."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -58,10 +58,19 @@ class Contents:
         return self.state is State.UNFINISHED
 
 
-def contents(disk: Disk, machine: Machine, marks: Marks) -> Contents:
-    """What is on ``disk``, seen by the layout with ``marks``."""
+def contents(disks: Sequence[Disk], machine: Machine, marks: Marks) -> tuple[Contents, ...]:
+    """What is on each of ``disks``, seen by the layout with ``marks``."""
+    arrays = our_arrays(machine, marks)
+    return tuple(_contents(disk, machine, marks, arrays) for disk in disks)
+
+
+def _contents(disk: Disk, machine: Machine, marks: Marks, arrays: Sequence[Array]) -> Contents:
     ours = our_partition(disk, marks)
-    foreign = tuple(dict.fromkeys(_foreign(disk, machine, marks, ours)))
+    explained = set()
+    for array in arrays:
+        if any(machine.disk_of(member.device) == disk.name for member in array.members):
+            explained |= {array.device, *machine.above(array.device)}
+    foreign = tuple(dict.fromkeys((*_foreign(disk, machine, marks, ours), *_users(disk, machine, explained))))
     if foreign:
         state = State.FOREIGN
     elif claimed(disk, marks):
@@ -107,11 +116,6 @@ def _foreign(disk: Disk, machine: Machine, marks: Marks, ours: Partition | None)
                 f"{words(signature)} at {format_size(signature.offset)}, where a first partition begins: "
                 "its partition table may be lost"
             )
-    explained = set()
-    for array in our_arrays(machine, marks):
-        if any(machine.disk_of(member.device) == disk.name for member in array.members):
-            explained |= {array.device, *machine.above(array.device)}
-    yield from _users(disk, machine, explained)
 
 
 def _users(disk: Disk, machine: Machine, explained: set[str]) -> Iterator[str]:

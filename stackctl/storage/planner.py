@@ -38,7 +38,7 @@ def plan(host: str, layout: Layout, machine: Machine, wipe: frozenset[str] = fro
     disks = select(layout.disks, machine, marks)
     _check_sectors(disks)
     geometry = alignment.geometry(disks, level, layout.raid.chunk)
-    found = tuple(contents(disk, machine, marks) for disk in disks)
+    found = contents(disks, machine, marks)
     held = holding(found, machine, marks, level, geometry)
     wiped = released(held, machine, wipe)
     if wiped:

@@ -46,8 +46,8 @@ def select(selector: DiskSelector, machine: Machine, marks: Marks) -> tuple[Disk
     if strays:
         raise InputError(
             "disks that carry this layout are not among those it takes now:\n" + _table(strays),
-            hint="change the layout's `disks` back so that it takes them; or clear those disks by hand (mdadm --stop, "
-            "wipefs --all), if nothing on them is of worth",
+            hint="change the layout's `disks` back so that it takes them; or clear those disks by hand "
+            "(mdadm --stop, wipefs --all), if nothing on them is of worth",
         )
     chosen = marked if len(marked) == selector.count else matching
     if len(chosen) != selector.count:

@@ -1,6 +1,8 @@
 """The storage cycle on one server: inspect, plan, refuse or apply, inspect again, read back."""
 
+import json
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
@@ -29,7 +31,7 @@ class ModuleError(Exception):
 
 
 class Cycle:
-    """One run; ``arguments`` are the task's: ``layout``, ``wipe``, ``expected_digest``."""
+    """One run; ``arguments`` are the task's: ``layout``, ``wipe``, ``expected_digest``, ``survey``."""
 
     def __init__(self, host: str, arguments: Mapping[str, Any], module: Module) -> None:
         self._host = host
@@ -56,7 +58,7 @@ class Cycle:
     def _run(self, *, change: bool) -> None:
         layout = _layout(self._arguments["layout"])
         for number in range(_ROUNDS):
-            machine = self._inspect(layout)
+            machine = (None if change else self._surveyed()) or self._inspect(layout)
             try:
                 plan = make_plan(self._host, layout, machine, frozenset(self._arguments.get("wipe") or ()))
             except MissingToolError:
@@ -77,6 +79,16 @@ class Cycle:
         raise StackctlError(
             "there is still something left to do, and it should not be", hint="look at it: stackctl plan"
         )
+
+    def _surveyed(self) -> Machine | None:
+        """What the main job found on this server a moment ago; only for looking, never before a change."""
+        folder = self._arguments.get("survey")
+        file = Path(folder) / f"{self._host}.json" if folder else None
+        if file is None or not file.is_file():
+            return None
+        machine = Machine.from_facts(json.loads(file.read_text(encoding="utf-8")))
+        self._result["missing"] = list(machine.missing)
+        return machine
 
     def _inspect(self, layout: Layout) -> Machine:
         paths = [volume.mount for volume in layout.volumes.values()]

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from stackctl import console
+from stackctl.apply.playbook import private_folder
 from stackctl.apply.recording import recorded
 from stackctl.apply.records import Recorder, counts, find_run, read_tasks
 from stackctl.apply.run import RunOutcome, run_playbook
@@ -76,16 +77,22 @@ def apply(open_site: OpenSite, job: Job, *, show: Callable[[Survey], None], agre
             recorder.planned(plans.digests)
             if plans.pending and not job.check and not agree(plans):
                 raise RefusedError("nothing was changed: the plan for the disks was not agreed to")
-        outcome = run_playbook(
-            open_site,
-            extra_vars={"storage_wipe": sorted(job.wipe), "storage_expected_digests": plans.digests},
-            check=job.check,
-            limit=job.limit,
-            tags=job.tags,
-            quiet=job.quiet,
-            verbosity=job.verbosity,
-            recorder=recorder,
-        )
+        with private_folder() as folder:
+            plans.write(folder)
+            outcome = run_playbook(
+                open_site,
+                extra_vars={
+                    "storage_wipe": sorted(job.wipe),
+                    "storage_expected_digests": plans.digests,
+                    "storage_survey": str(folder),
+                },
+                check=job.check,
+                limit=job.limit,
+                tags=job.tags,
+                quiet=job.quiet,
+                verbosity=job.verbosity,
+                recorder=recorder,
+            )
     return Done(plans, outcome)
 
 

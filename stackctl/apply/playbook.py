@@ -127,9 +127,9 @@ def run(
             on_text(str(raw["stdout"]).replace("\r", ""))
         return False  # no copy of the event on disk
 
-    with _private_folder() as private, interrupts.caught():
+    with private_folder() as private, interrupts.caught():
         ended = ansible_runner.run(
-            private_data_dir=private,
+            private_data_dir=str(private),
             playbook=str(play.playbook.resolve()),
             inventory=str(play.inventory.resolve()),
             extravars=dict(play.extra_vars),
@@ -151,12 +151,12 @@ def run(
 
 
 @contextlib.contextmanager
-def _private_folder() -> Iterator[str]:
-    """A folder for what ansible-runner writes, which may hold secrets; those that killed runs left are removed."""
+def private_folder() -> Iterator[Path]:
+    """A folder for what a run hands to Ansible, which may hold secrets; those that killed runs left are removed."""
     work = paths.state("work")
     sweep(work)
     with tempfile.TemporaryDirectory(prefix=f"{os.getpid()}-", dir=work) as folder:
-        yield folder
+        yield Path(folder)
 
 
 def sweep(work: Path) -> None:

@@ -1,10 +1,13 @@
 """What is left to do on the disks of a site: every server is looked at and planned before the first is changed."""
 
+import json
+import os
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from stackctl.apply.facts import collect
+from stackctl.apply.facts import Facts, collect
 from stackctl.apply.records import Recorder
 from stackctl.errors import ExitCode, InputError, StackctlError
 from stackctl.hardware.machine import Machine
@@ -28,6 +31,8 @@ class Survey:
 
     plans: Mapping[str, Plan]
     problems: Mapping[str, StackctlError]
+    facts: Mapping[str, Facts] = field(default_factory=dict, repr=False)
+    """What was found, by host, as the node's collector gives it."""
 
     @property
     def pending(self) -> tuple[Plan, ...]:
@@ -38,6 +43,12 @@ class Survey:
     def digests(self) -> dict[str, str]:
         """What the operator agrees to, by host."""
         return {host: plan.digest for host, plan in self.plans.items()}
+
+    def write(self, folder: Path) -> None:
+        """Write the facts of every server to HOST.json in a folder, for its owner's eyes only."""
+        for host, facts in self.facts.items():
+            with os.fdopen(os.open(folder / f"{host}.json", os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
+                json.dump(facts, file)
 
     def check(self) -> None:
         """Raise PlanError when any server cannot be planned."""
@@ -69,7 +80,7 @@ def survey(
     be looked at, InputError when no server has a disk that ``wipe`` names; what a planner refuses is in the survey.
     """
     if not any(host.layout for host in open_site.site.hosts.values()):
-        facts = {}
+        facts: dict[str, Facts] = {}
     else:
         facts = collect(open_site, limit, hosts="storage", recorder=recorder, verbosity=verbosity)
     machines = {host: Machine.from_facts(found) for host, found in facts.items()}
@@ -83,7 +94,7 @@ def survey(
             plans[host] = plan(host, layout, machine, frozenset(wipe))
         except StackctlError as problem:
             problems[host] = problem
-    return Survey(plans, problems)
+    return Survey(plans, problems, facts)
 
 
 def _check_serials(wipe: Collection[str], machines: Mapping[str, Machine]) -> None:

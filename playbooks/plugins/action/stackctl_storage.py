@@ -26,6 +26,7 @@ class ActionModule(ActionBase):
                 "layout": {"type": "dict", "required": True},
                 "wipe": {"type": "list", "elements": "str", "default": []},
                 "expected_digest": {"type": "str"},
+                "survey": {"type": "path"},
                 "state": {"type": "str", "choices": ["planned", "applied"], "default": "applied"},
             }
         )

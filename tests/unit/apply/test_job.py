@@ -1,5 +1,6 @@
 """The main job asks before it changes, once, when everything is known."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,8 @@ class Stage:
     def _run(self, open_site: OpenSite, **options: Any) -> RunOutcome:
         self.did.append("run")
         self.run = options
+        survey = Path(options["extra_vars"]["storage_survey"])
+        self.handed_over = {path.name: json.loads(path.read_text()) for path in survey.iterdir()}
         return RunOutcome(options["recorder"].run.id, 1.0, Totals(), ())
 
     def apply(self, agrees: bool = True, **words: Any) -> Done:
@@ -59,13 +62,19 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
 def test_look_show_ask_run(stage: Stage) -> None:
     stage.apply(wipe=frozenset({"S1"}))
     assert stage.did == ["survey", "show", "ask", "run"]
-    assert stage.run["extra_vars"] == {
-        "storage_wipe": ["S1"],
-        "storage_expected_digests": {"metal-1": PENDING.digest},
-    }
+    sent = stage.run["extra_vars"]
+    assert sent["storage_wipe"] == ["S1"]
+    assert sent["storage_expected_digests"] == {"metal-1": PENDING.digest}
     run = read_runs("one")[0]
     assert (run.kind, run.status, dict(run.plans)) == ("apply", "done", {"metal-1": PENDING.digest})
     assert run.options["wipe"] == ["S1"]
+
+
+def test_what_was_found_is_handed_over_and_taken_away_again(stage: Stage) -> None:
+    stage.survey = Survey({"metal-1": FINISHED}, {}, {"metal-1": {"format": 1}})
+    stage.apply()
+    assert stage.handed_over == {"metal-1.json": {"format": 1}}
+    assert not Path(stage.run["extra_vars"]["storage_survey"]).exists()
 
 
 def test_a_no_changes_nothing(stage: Stage) -> None:

@@ -1,17 +1,23 @@
-"""Scrapy on the site: the same rules for links, the same things taken from each page (title, text, links)."""
+"""Scrapy on the site: the same rules for links, the same things taken from each page (title, text, links).
+
+Written to be quick, so that the comparison is none with a straw man: no LinkExtractor, and a link that is known makes
+no request that Scrapy would have to drop.
+"""
 
 import json
+import re
 import resource
 import sys
 import time
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import ClassVar
+from urllib.parse import urldefrag, urljoin
 
 import scrapy
 from scrapy.crawler import CrawlerProcess
-from scrapy.linkextractors import LinkExtractor
 
 START, RESULT = sys.argv[1:3]
+BINARY = re.compile(r"(?i)\.(png|jpe?g|gif|svg|ico|css|js|xml|dtd|gz|zip|pdf)$")
 
 
 def cpu() -> float:
@@ -24,7 +30,7 @@ class Manual(scrapy.Spider):
     """Follows every link of the host."""
 
     name = "manual"
-    links = LinkExtractor(allow_domains=[urlsplit(START).netloc])
+    known: ClassVar[set[str]] = {START}
     pages = 0
     start_urls = (START,)
 
@@ -36,8 +42,11 @@ class Manual(scrapy.Spider):
         title = response.css("title::text").get()
         text = " ".join(response.xpath("string(//body)").get("").split())
         assert title is not None or text is not None
-        for link in self.links.extract_links(response):
-            yield scrapy.Request(link.url)
+        for reference in response.xpath("//a/@href").getall():
+            link = urldefrag(urljoin(response.url, reference.strip())).url
+            if link not in self.known and link.startswith(START) and not BINARY.search(link):
+                self.known.add(link)
+                yield scrapy.Request(link, dont_filter=True)
 
 
 process = CrawlerProcess(
@@ -47,7 +56,7 @@ process = CrawlerProcess(
         "CONCURRENT_REQUESTS": 16,
         "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
         "DOWNLOAD_DELAY": 0,
-        "DEPTH_LIMIT": 10,
+        "DEPTH_LIMIT": 0,
         "RETRY_ENABLED": False,
         "COOKIES_ENABLED": False,
         "TELNETCONSOLE_ENABLED": False,

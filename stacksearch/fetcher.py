@@ -13,7 +13,7 @@ from yarl import URL
 
 from stacksearch.addresses import BlockedAddressError, Policy
 from stacksearch.config import FetchConfig
-from stacksearch.page import HTML_TYPES, TEXT_TYPES, Page, PageError, decode, extract_html, extract_text
+from stacksearch.page import HTML_TYPES, TEXT_TYPES, Page, PageError, decode, extract_text, read_html
 from stacksearch.robots import Robots
 from stacksearch.urls import Rules, UrlError, host_of, normalise
 
@@ -147,7 +147,7 @@ class Fetcher:
             passing = response.status in _PASSING
             return Failure(f"HTTP {response.status}", passing, _seconds(response.retry_after) if passing else None)
         if response.kind in HTML_TYPES:
-            page = extract_html(decode(response.body, response.charset), address)
+            page = read_html(response.body, response.charset).page(address)
         elif response.kind in TEXT_TYPES:
             page = extract_text(decode(response.body, response.charset))
         else:

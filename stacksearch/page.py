@@ -1,6 +1,7 @@
 """A page: what is left of a response's bytes when markup is taken away: title, text, links."""
 
 import codecs
+import functools
 import hashlib
 import itertools
 import re
@@ -18,6 +19,7 @@ TEXT_LENGTH = 1_000_000
 LINKS = 5000
 """Links that are followed from one page."""
 
+_REMEMBERED_SIZE = 64 * 1024
 _HIDDEN = ["script", "style", "noscript", "template", "svg", "iframe", "object"]
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff\U000e0000-\U000effff]+")
 _META_CHARSET = re.compile(rb"<meta[^>]+?charset\s*=\s*[\"']?\s*([A-Za-z0-9._:-]{2,40})", re.IGNORECASE)
@@ -84,23 +86,48 @@ def extract_text(text: str) -> Page:
     return Page(_clean(first, TITLE_LENGTH), _clean(text, TEXT_LENGTH))
 
 
-def extract_html(html: str, address: str) -> Page:
-    """A page of HTML that was fetched from ``address`` (which its links are resolved against).
+@dataclass(frozen=True)
+class Markup:
+    """What a body of HTML says, wherever it came from; ``references`` are not resolved yet."""
 
-    Raises PageError for a page that is built to keep a parser busy.
+    title: str
+    text: str
+    references: tuple[str, ...]
+    base: str
+    indexable: bool
+
+    def page(self, address: str) -> Page:
+        """The page at a URL, which its links are resolved against unless it names a base."""
+        base = next(Resolver(address).links([self.base]), address) if self.base else address
+        links = itertools.islice(Resolver(base).links(self.references), LINKS)
+        return Page(self.title, self.text, tuple(dict.fromkeys(links)), self.indexable)
+
+
+def read_html(body: bytes, charset: str | None) -> Markup:
+    """Read a body. Raises PageError when it is built to keep a parser busy.
+
+    Sites show the same bytes at several URLs (a page that is not translated, a folder and its index): what was read a
+    short while ago is not read again.
     """
+    return _remembered(body, charset) if len(body) <= _REMEMBERED_SIZE else _read(body, charset)
+
+
+def _read(body: bytes, charset: str | None) -> Markup:
+    html = decode(body, charset)
     _check_work(html)
     tree = LexborHTMLParser(html)
-    base, indexable, follow = address, True, True
+    base, indexable, follow = "", True, True
     if head := tree.head:
-        base = _base(head, address)
+        base = _base(head)
         indexable, follow = _robots(head)
     title = _title(tree)
-    links = _links(tree, base) if follow else ()
+    references = _references(tree) if follow else ()
     tree.strip_tags(_HIDDEN)
-    body = tree.body
-    text = _clean(body.text(separator=" "), TEXT_LENGTH) if body else ""
-    return Page(title or text[:80], text, links, indexable)
+    text = _clean(tree.body.text(separator=" "), TEXT_LENGTH) if tree.body else ""
+    return Markup(title or text[:80], text, references, base, indexable)
+
+
+_remembered = functools.lru_cache(maxsize=512)(_read)
 
 
 def _check_work(html: str) -> None:
@@ -131,11 +158,14 @@ def _title(tree: LexborHTMLParser) -> str:
     return ""
 
 
-def _base(head: LexborNode, address: str) -> str:
+def _base(head: LexborNode) -> str:
     node = head.css_first("base[href]")
-    if node is None:
-        return address
-    return next(Resolver(address).links([(node.attributes.get("href") or "").strip().partition("#")[0]]), address)
+    return _plain(node.attributes.get("href")) if node is not None else ""
+
+
+def _plain(reference: str | None) -> str:
+    """A reference without its fragment."""
+    return (reference or "").partition("#")[0].strip()
 
 
 def _robots(head: LexborNode) -> tuple[bool, bool]:
@@ -148,7 +178,7 @@ def _robots(head: LexborNode) -> tuple[bool, bool]:
     return not words & {"noindex", "none"}, not words & {"nofollow", "none"}
 
 
-def _links(tree: LexborHTMLParser, base: str) -> tuple[str, ...]:
+def _references(tree: LexborHTMLParser) -> tuple[str, ...]:
     references: dict[str, None] = {}
     for node in (*tree.tags("a"), *tree.tags("area")):
         attributes = node.attributes
@@ -157,5 +187,5 @@ def _links(tree: LexborHTMLParser, base: str) -> tuple[str, ...]:
             continue
         rel = attributes.get("rel")
         if rel is None or "nofollow" not in rel.lower():
-            references[reference.partition("#")[0].strip()] = None
-    return tuple(dict.fromkeys(itertools.islice(Resolver(base).links(references), LINKS)))
+            references[_plain(reference)] = None
+    return tuple(references)

@@ -1,5 +1,6 @@
 """The processes that run as services: what they share, how they start, are told to stop and end."""
 
+import gc
 import logging
 import os
 import sys
@@ -76,6 +77,9 @@ def _ready() -> None:
 
 def run_fetch(config: Config) -> None:
     """A Fetch Worker: each wake empties the queue."""
+    # Pages come and go without cycles; to look for some after every 700 objects takes a tenth of the time.
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
     parts = Parts.of(config)
     rules = Rules(config.crawl)
     harvest = Harvest(config, rules, parts.database, parts.cache, parts.client, parts.indexing)

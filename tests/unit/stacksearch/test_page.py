@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stacksearch.page import LINKS, TITLE_LENGTH, Page, PageError, decode, extract_html, extract_text
+from stacksearch.page import LINKS, TITLE_LENGTH, Page, PageError, decode, extract_text, read_html
 
 BASE = "http://example.org/folder/page.html"
 
 
 def page(html: str) -> Page:
-    return extract_html(html, BASE)
+    return read_html(html.encode("utf-8", "replace"), "utf-8").page(BASE)
 
 
 def test_title_text_and_links_are_taken() -> None:
@@ -126,6 +126,14 @@ def test_bytes_become_text_whatever_they_claim(body: bytes, charset: str | None,
 )
 def test_decoding_never_fails(body: bytes, charset: str | None) -> None:
     assert isinstance(decode(body, charset), str)
+
+
+def test_the_same_bytes_at_two_urls_have_their_own_links() -> None:
+    body = b"<title>T</title><a href='x.html'>x</a>"
+    first = read_html(body, None).page("http://example.org/a/")
+    second = read_html(body, None).page("http://example.org/b/")
+    assert (first.links, second.links) == (("http://example.org/a/x.html",), ("http://example.org/b/x.html",))
+    assert first.digest == second.digest
 
 
 def test_the_digest_is_that_of_title_and_text() -> None:

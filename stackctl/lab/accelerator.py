@@ -108,7 +108,8 @@ def _try(name: str, runner: Runner, patience: float) -> str | None:
     if time.monotonic() - began >= patience:
         return f"a guest hangs under {name.upper()}"
     said = (result.stderr or result.stdout).strip().splitlines()
-    return f"a guest fails under {name.upper()}: {said[-1] if said else f'QEMU ended with {result.returncode}'}"
+    last = said[-1].removeprefix(f"{PROGRAM}: ") if said else f"QEMU ended with {result.returncode}"
+    return f"a guest fails under {name.upper()}: {last}"
 
 
 def _circumstances() -> str:

@@ -1,7 +1,6 @@
 """One lab machine: its files, its QEMU, its power button."""
 
 import contextlib
-import hashlib
 import os
 import shutil
 import signal
@@ -12,13 +11,13 @@ from enum import StrEnum
 from pathlib import Path
 
 from stackctl.errors import StackctlError
-from stackctl.lab import identity, qemu, reach, state, tether
+from stackctl.lab import identity, parts, qemu, reach, state, tether
 from stackctl.lab.qmp import Qmp, QmpError
-from stackctl.lab.state import DataDisk, Record
+from stackctl.lab.state import Record
 from stackctl.lock import is_held
 from stackctl.process import Result, Runner, SystemRunner, spawn
-from stackctl.site.models import Host, LabDisks
-from stackctl.units import format_seconds
+from stackctl.site.models import Host
+from stackctl.units import format_seconds, format_size
 
 BOOT_PATIENCE = 1200.0
 """Seconds from power-on to SSH that are allowed under emulation on a busy machine."""
@@ -27,10 +26,6 @@ _SHUTDOWN_PATIENCE = 120.0
 _TETHER = "alive"
 _LOG = "qemu.log"
 _ON = "power"
-_SERIAL_LENGTH = 36
-SECTORS = {"512n": (512, 512), "512e": (512, 4096), "4Kn": (4096, 4096)}
-"""Logical and physical sector of a disk, in bytes."""
-
 _PORT_TAKEN = "Could not set up host forwarding rule"
 
 
@@ -123,7 +118,13 @@ class Machine:
             self.remove()
         self.directory.mkdir(mode=0o700, parents=True)
         host_key = identity.make_key()
-        record = self._plan(image, description, accelerator, host_key.public)
+        record = parts.plan(
+            self.site, self.host, description, image=image, accelerator=accelerator, host_key=host_key.public
+        )
+        if record.system_disk < image.stat().st_size:
+            raise StackctlError(
+                f"the image of {self.host} takes {format_size(image.stat().st_size)}, its system_disk is smaller"
+            )
         packed = identity.archive(self.host, record.user, host_key, client_key)
         state.write_file(self.directory / qemu.IDENTITY, packed)
         runner.run(
@@ -137,21 +138,12 @@ class Machine:
                 os.truncate(file.fileno(), disk.size)
         state.write(record)
 
-    def _plan(self, image: Path, description: Host, accelerator: str, host_key: str) -> Record:
-        lab = description.lab
-        assert lab is not None
-        return Record(
-            site=self.site,
-            host=self.host,
-            user=description.user,
-            image=str(image),
-            memory=lab.memory,
-            cpus=lab.cpus,
-            system_disk=max(lab.system_disk, image.stat().st_size),
-            disks=tuple(data_disks(self.site, self.host, lab.disks)),
-            mac=mac_address(self.site, self.host),
-            host_key=host_key,
-            accelerator=accelerator,
+    def differs_from(self, description: Host) -> bool:
+        """Whether the site describes another machine by now than the one that was made."""
+        made = self.record.model_copy(update={"ssh_port": 0, "web_port": 0})
+        image, accelerator, key = Path(made.image), made.accelerator, made.host_key
+        return made != parts.plan(
+            self.site, self.host, description, image=image, accelerator=accelerator, host_key=key
         )
 
     def remove(self) -> None:
@@ -228,6 +220,8 @@ class Machine:
         hint = None
         if "Cannot allocate memory" in said or "cannot set up guest memory" in said:
             hint = "give the machine less memory in stack.yml (lab: {memory: ...})"
+        elif not Path(self.record.image).exists():
+            hint = "its image is gone from the cache: stackctl lab down, then stackctl lab up"
         return StackctlError(f"QEMU did not start {self.host}: {said or 'it said nothing'}", hint=hint)
 
     def power_off(self) -> None:
@@ -312,37 +306,3 @@ def forwarded_ports(table: str) -> dict[str, int]:
     if len(ports) != len(names):
         raise StackctlError(f"QEMU forwards other ports than it was asked to:\n{table}")
     return ports
-
-
-def data_disks(site: str, host: str, wanted: LabDisks) -> list[DataDisk]:
-    """The blank disks of a machine: serials count from 1, worldwide names are made from site, host and number."""
-    logical, physical = SECTORS[wanted.sectors]
-    return [
-        DataDisk(
-            serial=disk_serial(host, number),
-            wwn=3 << 60 | int.from_bytes(_hash(f"{site}/{host}/{number}", 8)) >> 4,  # 3: locally assigned
-            size=wanted.size,
-            file=f"data-{number}.raw",
-            logical_block=logical,
-            physical_block=physical,
-        )
-        for number in range(1, wanted.count + 1)
-    ]
-
-
-def disk_serial(host: str, number: int) -> str:
-    """``LAB-HOST-NUMBER``; a name too long for a SCSI serial is cut and made unique."""
-    serial = f"LAB-{host.upper()}-{number}"
-    if len(serial) > _SERIAL_LENGTH:
-        mark = _hash(host, 4).hex().upper()
-        serial = f"LAB-{host.upper()[: _SERIAL_LENGTH - 17]}-{mark}-{number}"
-    return serial
-
-
-def mac_address(site: str, host: str) -> str:
-    """A stable address under QEMU's prefix."""
-    return "52:54:00:" + ":".join(f"{byte:02x}" for byte in _hash(f"{site}/{host}", 3))
-
-
-def _hash(text: str, length: int) -> bytes:
-    return hashlib.sha256(text.encode()).digest()[:length]

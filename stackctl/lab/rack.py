@@ -18,6 +18,7 @@ from stackctl.units import GIB, MIB, format_size
 IMAGE = "lab"
 _SPARE_MEMORY = 256 * MIB
 _SPARE_DISK = 2 * GIB
+_MADE = {Power.RUNNING, Power.OFF, Power.CRASHED}
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,9 @@ def up(site: Site, hosts: Sequence[str] = (), *, runner: Runner | None = None) -
     """Make, start and wait for the machines; nothing where they run already. Interrupted, it goes on next time."""
     runner = runner or SystemRunner()
     wanted = machines(site, hosts)
+    for machine in wanted:
+        if machine.power() in _MADE and machine.differs_from(site.hosts[machine.host]):
+            console.warn(f"stack.yml describes another {machine.host} by now; lab down and lab up make it anew")
     if all(_answers(machine) for machine in wanted):
         console.note(f"{', '.join(machine.host for machine in wanted)}: already up")
         return
@@ -61,6 +65,10 @@ def up(site: Site, hosts: Sequence[str] = (), *, runner: Runner | None = None) -
         for machine in wanted:
             with console.step(f"machine {machine.host}"):
                 machine.create(base, site.hosts[machine.host], found.name, client_key, runner)
+                if machine.differs_from(site.hosts[machine.host]):
+                    console.warn(
+                        f"{machine.host} was made from other words of stack.yml; lab down and up make it anew"
+                    )
                 machine.power_on()
     for machine in wanted:
         with console.step(f"SSH on {machine.host}"):
@@ -76,7 +84,12 @@ def down(
     are deleted; raises RefusedError when it says no.
     """
     with locked(site):
-        found = [Machine(site, name) for name in state.machine_names(site) if not hosts or name in hosts]
+        names = state.machine_names(site)
+        if unknown := [name for name in hosts if name not in names]:
+            raise InputError(
+                f"the lab has no machine {unknown[0]!r}", hint=f"there are: {', '.join(names) or 'none'}"
+            )
+        found = [Machine(site, name) for name in names if not hosts or name in hosts]
         if not found:
             console.note("the lab is empty")
         for machine in [] if keep_disks else found:

@@ -14,8 +14,11 @@ import pytest
 
 from stackctl import paths
 from stackctl.apply.records import read_runs, read_tasks
+from stackctl.lab import rack
 from stackctl.lab.machine import Machine
 from stackctl.process import Result, SystemRunner
+from stackctl.site.load import open_site
+from stackctl.site.models import Site
 
 PATIENCE = 3600.0
 """Seconds that a whole apply may take on a slow, emulated machine."""
@@ -95,3 +98,36 @@ def _interrupted_apply(stack: Stack) -> int:
         time.sleep(0.2)
     process.send_signal(signal.SIGINT)
     return process.wait(timeout=300)
+
+
+BARE = """
+plugin: stackctl
+site: bare
+hosts:
+  bare-1:
+    lab: {memory: 1 GiB, disks: {count: 4, size: 2 GiB}}
+"""
+
+
+@pytest.fixture(scope="session")
+def lab_inventory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a site of one bare lab machine, bare-1, that carries nothing."""
+    folder = tmp_path_factory.mktemp("bare-site")
+    (folder / "stack.yml").write_text(BARE)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def lab_site(lab_inventory: Path) -> Site:
+    """The site of `lab_inventory`."""
+    return open_site(lab_inventory).site
+
+
+@pytest.fixture(scope="session")
+def machine(private_state: Path, lab_site: Site) -> Iterator[Machine]:
+    """A running bare machine, shared by the tests of a session, which leave its four disks as they found them."""
+    try:
+        rack.up(lab_site)
+        yield Machine(lab_site.site, "bare-1")
+    finally:
+        rack.down(lab_site.site, agree=lambda _: True)

@@ -5,7 +5,8 @@ from itertools import pairwise
 import pytest
 
 from stackctl.lab import qemu
-from stackctl.lab.machine import data_disks, disk_serial, forwarded_ports, mac_address
+from stackctl.lab.machine import forwarded_ports
+from stackctl.lab.parts import data_disks, disk_serial, mac_address
 from stackctl.lab.state import Record
 from stackctl.site.models import LabDisks
 from stackctl.units import GIB
@@ -20,7 +21,7 @@ def _record(**changes: object) -> Record:
         "memory": 3 * GIB,
         "cpus": 2,
         "system_disk": 8 * GIB,
-        "disks": tuple(data_disks("lab", "metal-1", LabDisks())),
+        "disks": (data_disks("lab", "metal-1", LabDisks())),
         "mac": mac_address("lab", "metal-1"),
         "host_key": "ssh-ed25519 AAAA",
         "accelerator": "tcg",
@@ -70,7 +71,7 @@ def test_every_data_disk_has_its_own_name() -> None:
     ("sectors", "logical", "physical"), [("512n", 512, 512), ("512e", 512, 4096), ("4Kn", 4096, 4096)]
 )
 def test_sectors_as_asked(sectors: str, logical: int, physical: int) -> None:
-    disks = tuple(data_disks("lab", "metal-1", LabDisks.model_validate({"count": 1, "sectors": sectors})))
+    disks = data_disks("lab", "metal-1", LabDisks.model_validate({"count": 1, "sectors": sectors}))
     device = next(word for word in _values(qemu.argv(_record(disks=disks)), "-device") if "scsi-hd" in word)
     assert f"logical_block_size={logical},physical_block_size={physical}" in device
 

@@ -71,7 +71,7 @@ def apply(open_site: OpenSite, job: Job, *, show: Callable[[Survey], None], agre
         _tell_resumed(recorder)
         plans = Survey({}, {})
         if job.touches_disks:
-            plans = survey(open_site, wipe=job.wipe, limit=job.limit, recorder=recorder, verbosity=job.verbosity)
+            plans = _plans(open_site, job, recorder)
             show(plans)
             plans.check()
             recorder.planned(plans.digests)
@@ -94,6 +94,26 @@ def apply(open_site: OpenSite, job: Job, *, show: Callable[[Survey], None], agre
                 recorder=recorder,
             )
     return Done(plans, outcome)
+
+
+def _plans(open_site: OpenSite, job: Job, recorder: Recorder) -> Survey:
+    """The plans of all servers; those that lack the tools to tell what is on their disks get them first."""
+
+    def look() -> Survey:
+        return survey(open_site, wipe=job.wipe, limit=job.limit, recorder=recorder, verbosity=job.verbosity)
+
+    plans = look()
+    if job.check or not plans.lacking:
+        return plans
+    run_playbook(
+        open_site,
+        "tools.yml",
+        limit=",".join(plans.lacking),
+        quiet=job.quiet,
+        verbosity=job.verbosity,
+        recorder=recorder,
+    ).check()
+    return look()
 
 
 def search_pages(open_site: OpenSite) -> dict[str, str]:

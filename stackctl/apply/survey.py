@@ -12,6 +12,7 @@ from stackctl.apply.records import Recorder
 from stackctl.errors import ExitCode, InputError, StackctlError
 from stackctl.hardware.machine import Machine
 from stackctl.site.load import OpenSite
+from stackctl.storage.ownership import MissingToolError
 from stackctl.storage.plan import Plan
 from stackctl.storage.planner import plan
 
@@ -38,6 +39,11 @@ class Survey:
     def pending(self) -> tuple[Plan, ...]:
         """The plans that have steps left."""
         return tuple(plan for plan in self.plans.values() if plan.steps)
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """The servers that lack a program without which nobody can tell what is on their disks."""
+        return tuple(host for host, problem in self.problems.items() if isinstance(problem, MissingToolError))
 
     @property
     def digests(self) -> dict[str, str]:

@@ -15,6 +15,7 @@ from stackctl.apply.totals import Totals
 from stackctl.errors import ExitCode, InputError, RefusedError
 from stackctl.lab.state import Endpoint
 from stackctl.site.load import OpenSite, open_site
+from stackctl.storage.ownership import MissingToolError
 from stackctl.storage.plan import Plan, Step
 
 PENDING = Plan("metal-1", "data", (), (Step("1", "wipe", "Wipe S1", ("S1",), destroys="all"),), ())
@@ -36,7 +37,11 @@ class Stage:
         self.did.append("survey")
         return self.survey
 
-    def _run(self, open_site: OpenSite, **options: Any) -> RunOutcome:
+    def _run(self, open_site: OpenSite, playbook: str = "site.yml", **options: Any) -> RunOutcome:
+        if playbook == "tools.yml":
+            self.did.append(f"tools for {options['limit']}")
+            self.survey = Survey({"metal-1": PENDING}, {})
+            return RunOutcome(options["recorder"].run.id, 1.0, Totals(), ())
         self.did.append("run")
         self.run = options
         survey = Path(options["extra_vars"]["storage_survey"])
@@ -97,6 +102,19 @@ def test_a_refused_server_stops_all_before_the_first_change(stage: Stage) -> Non
     assert caught.value.code is ExitCode.REFUSED
     assert stage.did == ["survey", "show"]
     assert read_runs("one")[0].status == "refused"
+
+
+def test_tools_come_first_where_they_are_missing(stage: Stage) -> None:
+    stage.survey = Survey({}, {"metal-1": MissingToolError("lvm2 is not installed")})
+    stage.apply()
+    assert stage.did == ["survey", "tools for metal-1", "survey", "show", "ask", "run"]
+
+
+def test_check_mode_installs_no_tools(stage: Stage) -> None:
+    stage.survey = Survey({}, {"metal-1": MissingToolError("lvm2 is not installed")})
+    with pytest.raises(PlanError):
+        stage.apply(check=True)
+    assert stage.did == ["survey", "show"]
 
 
 def test_check_mode_asks_nothing(stage: Stage) -> None:

@@ -6,9 +6,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackctl import console, image
+from stackctl import console, image, paths
 from stackctl.errors import InputError, RefusedError, StackctlError
 from stackctl.lab import accelerator, identity, state
+from stackctl.lab.accelerator import Accelerator
 from stackctl.lab.machine import Machine, Power
 from stackctl.lock import exclusive
 from stackctl.process import Runner, SystemRunner
@@ -56,23 +57,26 @@ def up(site: Site, hosts: Sequence[str] = (), *, runner: Runner | None = None) -
     if all(_answers(machine) for machine in wanted):
         console.note(f"{', '.join(machine.host for machine in wanted)}: already up")
         return
-    found = accelerator.find(runner)
-    base = image.build(IMAGE, mirrors=site.mirrors, runner=runner)
+    _check_room(site, wanted)
+    materials = None if all(machine.power() in _MADE for machine in wanted) else _gather(site, runner)
     with locked(site.site):
-        console.note(f"accelerator {found.name}: {found.reason}")
-        _check_room(site, wanted)
-        client_key = _client_key(site.site)
         for machine in wanted:
             with console.step(f"machine {machine.host}"):
-                machine.create(base, site.hosts[machine.host], found.name, client_key, runner)
-                if machine.differs_from(site.hosts[machine.host]):
-                    console.warn(
-                        f"{machine.host} was made from other words of stack.yml; lab down and up make it anew"
-                    )
+                if machine.power() not in _MADE:
+                    base, found = materials or _gather(site, runner)
+                    key = _client_key(site.site)
+                    machine.create(base, site.hosts[machine.host], found.name, key, runner)
                 machine.power_on()
     for machine in wanted:
         with console.step(f"SSH on {machine.host}"):
             machine.wait_ssh()
+
+
+def _gather(site: Site, runner: Runner) -> tuple[Path, Accelerator]:
+    """What machines are made from: the image, and what runs it."""
+    found = accelerator.find(runner)
+    console.note(f"accelerator {found.name}: {found.reason}")
+    return image.build(IMAGE, mirrors=site.mirrors, runner=runner), found
 
 
 def down(
@@ -180,7 +184,7 @@ def _check_room(site: Site, wanted: Sequence[Machine]) -> None:
             f"{', '.join(starting)} need {format_size(needed)} of memory; {format_size(free)} are free",
             hint="end something, or give the machines less in stack.yml (lab: {memory: ...})",
         )
-    folder = state.site_directory(site.site)
+    folder = paths.state("lab")
     room = shutil.disk_usage(folder).free
     if labs and room < _SPARE_DISK:
         raise StackctlError(

@@ -13,6 +13,7 @@ from stackctl.units import format_seconds
 _FIRST_REMINDER = 30.0
 """Seconds after which a task that still runs is mentioned where nothing can be drawn live; then at twice the time."""
 
+_WARNING = "[WARNING]: "
 _MARKS: dict[Outcome, tuple[str, str | None]] = {
     "ok": ("✓", None),
     "changed": ("●", "yellow"),
@@ -103,10 +104,11 @@ class Narrator:
         return [Line(depth, text, "yellow" if event.ignored else style)]
 
     def _said(self, event: Said) -> list[Line]:
-        if event.level != "warning" or event.text in self._warned:
+        # without Ansible's own mark it is mitogen's chatter
+        if event.level != "warning" or not event.text.startswith(_WARNING) or event.text in self._warned:
             return []
         self._warned.add(event.text)
-        return [Line(0, event.text.removeprefix("[WARNING]: ").splitlines()[0], "yellow")]
+        return [Line(0, event.text.removeprefix(_WARNING).splitlines()[0], "yellow")]
 
     def _close_role(self) -> list[Line]:
         role, self._role = self._role, None

@@ -93,5 +93,8 @@ def test_what_runs_is_known() -> None:
 
 def test_a_warning_is_shown_once_and_plain_talk_never() -> None:
     said = Said(0.0, "warning", "[WARNING]: twice")
-    lines = told(Narrator(), said, said, Said(0.0, "plain", "chatter"), Said(0.0, "error", "told by the fault"))
+    mitogen = Said(0.0, "warning", "[mux 3030] 17:23:36 W ansible_mitogen.services: refcount was 0")
+    lines = told(
+        Narrator(), said, said, mitogen, Said(0.0, "plain", "chatter"), Said(0.0, "error", "told by the fault")
+    )
     assert [line.text for line in lines] == ["twice"]

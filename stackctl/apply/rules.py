@@ -29,7 +29,7 @@ class Rule:
     @property
     def of_server(self) -> bool:
         """True where the server as a whole is at fault, so that the task does not matter."""
-        return self.kind in ("way", "rights", "link")
+        return self.kind in ("way", "rights")
 
 
 def _rule(kind: Kind, pattern: str, message: str, hint: str) -> Rule:

@@ -48,11 +48,8 @@ UNREACHABLE = [
     (_SSH + "no such identity: /absent: No such file or directory\r\n" + _DENIED, "none of our SSH keys"),
     ("Task failed: SSH password was requested, but none specified", "none of our SSH keys"),
     (_EOF + "bash: line 1: /usr/bin/python3: No such file or directory", "no Python at /usr/bin/python3"),
-    (
-        "Task failed: Data could not be sent to remote host 'h'. Make sure …: [Errno 32] Broken pipe",
         "connection to the",
     ),
-    ("Shared connection to 127.0.0.1 closed.", "connection to the server broke"),
 ]
 
 
@@ -62,6 +59,21 @@ def test_a_server_that_cannot_be_reached(message: str, expected: str, ended: Mak
     assert expected in fault.message
     assert fault.hint
     assert (fault.code, fault.host, fault.where) == (ExitCode.FAILED, "metal-1", "")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Task failed: Data could not be sent to remote host 'h'. Make sure it can be reached: [Errno 32] Broken pipe",
+        "Task failed: Mitogen was disconnected from the remote environment while a call was in-progress.",
+        _SSH,
+        "Shared connection to 127.0.0.1 closed.",
+    ],
+)
+def test_a_connection_that_breaks_is_told_with_its_task(message: str, ended: Make) -> None:
+    fault = fault_of_task(ended("unreachable", msg=message))
+    assert fault.message == "the connection to the server broke"
+    assert fault.where == "database / Install the server"
 
 
 RIGHTS = [

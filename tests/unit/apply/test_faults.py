@@ -48,8 +48,6 @@ UNREACHABLE = [
     (_SSH + "no such identity: /absent: No such file or directory\r\n" + _DENIED, "none of our SSH keys"),
     ("Task failed: SSH password was requested, but none specified", "none of our SSH keys"),
     (_EOF + "bash: line 1: /usr/bin/python3: No such file or directory", "no Python at /usr/bin/python3"),
-        "connection to the",
-    ),
 ]
 
 

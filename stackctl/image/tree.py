@@ -59,7 +59,7 @@ def _customize(definition: Definition, sources: Sources, skeleton: Path) -> Iter
     if definition.units.mask:
         yield f'chroot "$1" systemctl --quiet mask {" ".join(definition.units.mask)}'
     yield _RESTORE
-    yield 'chroot "$1" update-initramfs -c -k all'
+    yield 'for kernel in "$1"/lib/modules/*; do chroot "$1" update-initramfs -c -k "${kernel##*/}"; done'
     yield _FORGET
 
 

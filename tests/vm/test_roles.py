@@ -92,7 +92,7 @@ def test_a_run_cut_between_file_and_restart_is_finished_by_the_next(stack: Any) 
 
 def test_the_queue_away_from_loopback_keeps_its_http_on_loopback(stack: Any) -> None:
     interfaces = json.loads(stack.ssh("ip -j -4 addr show scope global").stdout)
-    address = interfaces[0]["addr_info"][0]["local"]
+    address = next(entry["local"] for interface in interfaces for entry in interface["addr_info"] if entry)
     try:
         for listen in (address, "0.0.0.0"):
             _play(stack, *_playbooks("queue"), "-e", f"queue_listen={listen}")

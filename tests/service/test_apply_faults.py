@@ -137,44 +137,38 @@ def test_ways_that_lead_nowhere(tmp_path: Path, server: Server, monkeypatch: pyt
     assert all(fault.hint for fault in found.values())
 
 
-@pytest.mark.parametrize(
-    ("case", "expected"),
-    [
-        ("changed", "host key is not the one that is known"),
-        ("unknown", "host key is not known"),
-        ("denied", "none of our SSH keys"),
-    ],
-)
-def test_keys_that_do_not_fit(case: str, expected: str, tmp_path: Path, server: Server) -> None:
-    variables = {
-        "changed": {"ansible_ssh_common_args": server.common("other_hosts")},
-        "unknown": {"ansible_ssh_common_args": server.common("no_hosts")},
-        "denied": {"ansible_ssh_private_key_file": str(server.folder / "stranger")},
-    }
-    found = faults(tmp_path, server, {"metal-1": dict(variables[case])})
-    assert expected in found["metal-1"].message
+def test_keys_that_do_not_fit(tmp_path: Path, server: Server) -> None:
+    found = faults(
+        tmp_path,
+        server,
+        {
+            "changed": {"ansible_ssh_common_args": server.common("other_hosts")},
+            "unknown": {"ansible_ssh_common_args": server.common("no_hosts")},
+            "denied": {"ansible_ssh_private_key_file": str(server.folder / "stranger")},
+        },
+    )
+    assert "host key is not the one that is known" in found["changed"].message
+    assert "host key is not known" in found["unknown"].message
+    assert "none of our SSH keys" in found["denied"].message
 
 
 def test_what_is_missing_on_the_server(tmp_path: Path, server: Server) -> None:
-    absent = {"ansible_become": True, "ansible_become_user": "nobody", "ansible_become_exe": "/nonexistent/sudo"}
-    assert "sudo is not installed" in faults(tmp_path, server, {"metal-1": absent})["metal-1"].message
-
-
-def test_a_server_without_python(tmp_path: Path, server: Server) -> None:
-    found = faults(tmp_path, server, {"metal-1": {"ansible_python_interpreter": "/usr/bin/python3.99"}})
-    assert "there is no Python at /usr/bin/python3.99" in found["metal-1"].message
-
-
-@pytest.mark.parametrize(
-    "says", ["sudo: a password is required", "sudo: a terminal is required to read the password"]
-)
-def test_a_sudo_that_asks_for_a_password(says: str, tmp_path: Path, server: Server) -> None:
     asking = tmp_path / "sudo"
-    asking.write_text(f"#!/bin/sh\necho '{says}' >&2\nexit 1\n")
+    asking.write_text("#!/bin/sh\necho 'sudo: a password is required' >&2\nexit 1\n")
     asking.chmod(0o755)
-    become = {"ansible_become": True, "ansible_become_user": "nobody", "ansible_become_exe": str(asking)}
-    found = faults(tmp_path, server, {"metal-1": become})
-    assert "sudo wants a password" in found["metal-1"].message
+    become = {"ansible_become": True, "ansible_become_user": "nobody"}
+    found = faults(
+        tmp_path,
+        server,
+        {
+            "sudoless": {**become, "ansible_become_exe": "/nonexistent/sudo"},
+            "asking": {**become, "ansible_become_exe": str(asking)},
+            "pythonless": {"ansible_python_interpreter": "/usr/bin/python3.99"},
+        },
+    )
+    assert "sudo is not installed" in found["sudoless"].message
+    assert "sudo wants a password" in found["asking"].message
+    assert "there is no Python at /usr/bin/python3.99" in found["pythonless"].message
 
 
 def test_a_connection_that_breaks_in_the_middle(

@@ -93,12 +93,12 @@ class FetchConfig:
 
     allow: tuple[Allowed, ...] = ()
     """Networks of the operator's own that may be fetched although they are private: ``10.0.0.0/8``,
-    ``127.0.0.1:8080``, ``[::1]:80``. Their hosts are not throttled and not asked for robots.txt."""
+    ``127.0.0.1:8080``, ``[::1]:80``. Their hosts are not throttled."""
     ports: tuple[int, ...] = field(default=(80, 443, 8080, 8443), metadata={"min": 1, "max": 65535})
     """The ports that may be fetched from public addresses."""
     user_agent: str = "stacksearch/1 (+search engine of this site's operator)"
     robots: bool = True
-    """Whether public hosts' robots.txt is obeyed."""
+    """Whether robots.txt is obeyed."""
     concurrency: int = field(default=16, metadata={"min": 1, "max": 1000})
     """Fetches at one time in a worker."""
     host_connections: int = field(default=2, metadata={"min": 1, "max": 1000})

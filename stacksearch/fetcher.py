@@ -65,6 +65,7 @@ class Fetcher:
         self._rules = rules
         self._policy = Policy(config.allow, config.ports)
         self._robots: dict[str, tuple[float, Robots]] = {}
+        self._asking: dict[str, asyncio.Task[Robots]] = {}
         self._own: dict[str, bool] = {}
         self._session: aiohttp.ClientSession | None = None
 
@@ -88,6 +89,8 @@ class Fetcher:
     async def __aexit__(
         self, kind: type[BaseException] | None, failure: BaseException | None, trace: TracebackType | None
     ) -> None:
+        for task in self._asking.values():
+            task.cancel()
         if self._session is not None:
             await self._session.close()
 
@@ -127,7 +130,7 @@ class Fetcher:
     async def _follow(self, address: str, seed: bool) -> Fetched | Failure:
         first = address
         for _ in range(self._config.redirects + 1):
-            if self._config.robots and not await self.is_own(host_of(address)):
+            if self._config.robots:
                 refusal = await self._robots_refusal(address)
                 if refusal is not None:
                     return refusal
@@ -168,34 +171,44 @@ class Fetcher:
             )
 
     async def _robots_refusal(self, address: str) -> Failure | None:
-        loop = asyncio.get_running_loop()
-        origin = "/".join(address.split("/", 3)[:3])
-        known = self._robots.get(origin)
-        if known is None or known[0] < loop.time():
-            if len(self._robots) > 10_000:
-                self._robots.clear()
-            known = loop.time() + _ROBOTS_FRESH, await self._fetch_robots(origin)
-            if not known[1].passing:
-                self._robots[origin] = known
-        robots = known[1]
+        robots = await self._robots_of("/".join(address.split("/", 3)[:3]))
         if robots.passing:
             return Failure("robots.txt cannot be had for the moment", passing=True)
         return None if robots.allows(address, self._config.user_agent) else Failure("robots.txt does not allow it")
 
+    async def _robots_of(self, origin: str) -> Robots:
+        """An origin's rules; however many pages wait for them, they are asked for once."""
+        now = asyncio.get_running_loop().time()
+        known = self._robots.get(origin)
+        if known is not None and known[0] >= now:
+            return known[1]
+        asking = self._asking.get(origin)
+        if asking is None:
+            asking = self._asking[origin] = asyncio.create_task(self._fetch_robots(origin))
+            asking.add_done_callback(lambda task: self._asked(origin, task))
+        robots = await asyncio.shield(asking)
+        if not robots.passing:
+            if len(self._robots) > 10_000:
+                self._robots.clear()
+            self._robots[origin] = now + _ROBOTS_FRESH, robots
+        return robots
+
+    def _asked(self, origin: str, task: asyncio.Task[Robots]) -> None:
+        del self._asking[origin]
+        if not task.cancelled():
+            task.exception()  # who waited has it; nobody may be left
+
     async def _fetch_robots(self, origin: str) -> Robots:
         address = f"{origin}/robots.txt"
         try:
-            for _ in range(self._config.redirects + 1):
-                response = await self._get(address, _ROBOTS_LIMIT)
-                if response.status not in _REDIRECTS or not response.location:
-                    return Robots.of(response.status, response.body)
-                address = normalise(urljoin(address, response.location))
+            async with asyncio.timeout(self._config.timeout):
+                for _ in range(self._config.redirects + 1):
+                    response = await self._get(address, _ROBOTS_LIMIT)
+                    if response.status not in _REDIRECTS or not response.location:
+                        return Robots.of(response.status, response.body)
+                    address = normalise(urljoin(address, response.location))
         except _TooLargeError:
             return Robots.of(200, b"")
-        except (aiohttp.ClientError, UrlError, OSError, ValueError) as failure:
-            if not _failure(failure).passing:
-                raise
-            return Robots.of(503, b"")
         return Robots.of(404, b"")
 
     def _socket(self, info: aiohttp.AddrInfoType) -> socket.socket:

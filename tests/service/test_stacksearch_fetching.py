@@ -235,21 +235,31 @@ def test_bad_compression_is_refused(site: Site) -> None:
     assert isinstance(fetch(site, "/zip"), Failure)
 
 
-def test_robots_are_obeyed_on_hosts_that_are_not_the_operators(site: Site) -> None:
+def test_robots_are_obeyed(site: Site) -> None:
     site.pages["/private/a"] = html("Private")
     site.pages["/public"] = html("Public")
     site.answers["/robots.txt"] = text("User-agent: *\nDisallow: /private", kind="text/plain")
-
-    async def run(path: str, *, own: bool) -> Fetched | Failure:
-        async with Fetcher(FetchConfig(allow=(parse_allowed(site.host),)), Rules(CrawlConfig())) as fetcher:
-            fetcher._own[site.host] = own
-            return await fetcher.fetch(site.url(path), seed=True)
-
-    assert page(asyncio.run(run("/private/a", own=True))).page.title == "Private"
-    assert failure(asyncio.run(run("/private/a", own=False))) == Failure("robots.txt does not allow it")
-    assert page(asyncio.run(run("/public", own=False))).page.title == "Public"
+    assert failure(fetch(site, "/private/a")) == Failure("robots.txt does not allow it")
+    assert page(fetch(site, "/private/a", robots=False)).page.title == "Private"
+    assert page(fetch(site, "/public")).page.title == "Public"
     site.answers["/robots.txt"] = text("x", status=503)
-    assert failure(asyncio.run(run("/public", own=False))).passing
+    assert failure(fetch(site, "/public")).passing
+    del site.answers["/robots.txt"]
+
+
+def test_robots_are_asked_for_once_however_many_pages_wait(site: Site) -> None:
+    site.answers["/robots.txt"] = text("User-agent: *\nDisallow: /private", kind="text/plain")
+    site.pages["/public"] = html("Public")
+    config = FetchConfig(allow=(parse_allowed(site.host),), timeout=5.0)
+
+    async def run() -> list[Fetched | Failure]:
+        async with Fetcher(config, Rules(CrawlConfig())) as fetcher:
+            return list(await asyncio.gather(*(fetcher.fetch(site.url("/public"), seed=True) for _ in range(8))))
+
+    before = site.hits["/robots.txt"]
+    assert {page(found).page.title for found in asyncio.run(run())} == {"Public"}
+    assert site.hits["/robots.txt"] - before == 1
+    del site.answers["/robots.txt"]
 
 
 def test_whose_host_it_is(site: Site) -> None:

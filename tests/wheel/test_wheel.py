@@ -153,7 +153,8 @@ def test_plain_ansible_knows_the_playbooks(run: Run, data: Path) -> None:
         ANSIBLE_CONFIG=str(data / "ansible.cfg"),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "MariaDB" in done.stdout
+    for role in ("storage", "database", "queue", "cache", "search"):
+        assert f" {role} : " in done.stdout
 
 
 def test_our_environment_leads_to_the_same_files(run: Run, data: Path) -> None:

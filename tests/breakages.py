@@ -92,9 +92,9 @@ BREAKAGES = (
     ),
     _breakage(
         "a worker is off",
-        "systemctl disable --quiet --now stacksearch-search",
-        "systemctl enable --quiet --now stacksearch-search",
-        *("search.runs", _APP, _PAGE, "reboot.units_start_at_boot"),
+        "systemctl stop stacksearch-search",
+        "systemctl start stacksearch-search",
+        *("search.runs", _APP, _PAGE),
     ),
     _breakage(
         "the web server is stopped", "systemctl stop apache2", "systemctl start apache2", *("search.runs", _PAGE)

@@ -17,6 +17,8 @@ class Unit:
     result: str
     stale: bool
     said: tuple[str, ...]
+    at_boot: bool
+    """Whether something that starts at boot wants it."""
 
     def wrong_now(self) -> str | None:
         """Why the unit does not run; None where it does."""
@@ -34,9 +36,9 @@ class Unit:
         """Why the unit will not come back by itself; None where it will."""
         if self.load == "not-found":
             return f"{self.name} is not installed"
-        if self.enabled in {"enabled", "generated", "static", "alias"}:
-            return None
-        return f"{self.name} is {self.enabled or 'unknown to systemd'}, so that a reboot leaves it stopped"
+        if self.load == "masked" or not self.at_boot:
+            return f"{self.name} is {self.enabled or 'unknown to systemd'}, so that a reboot leaves it stopped"
+        return None
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ class System:
     def from_json(cls, value: Mapping[str, Any]) -> "System":
         """The answer of ``probes.system.look``."""
         return cls(
-            {name: _unit(unit) for name, unit in value["units"].items()},
+            {name: _unit(unit, unit["id"] in value["at_boot"]) for name, unit in value["units"].items()},
             tuple(value["failed_units"]),
             tuple(
                 Socket(one["protocol"], one["address"], one["port"], tuple(one["processes"]))
@@ -109,7 +111,7 @@ class System:
         return next((mount for mount in reversed(self.mounts) if mount.mount == path), None)
 
 
-def _unit(value: Mapping[str, Any]) -> Unit:
+def _unit(value: Mapping[str, Any], at_boot: bool) -> Unit:
     return Unit(
         value["id"],
         value["load"],
@@ -119,4 +121,5 @@ def _unit(value: Mapping[str, Any]) -> Unit:
         value["result"],
         value["stale"],
         tuple(value["said"]),
+        at_boot,
     )

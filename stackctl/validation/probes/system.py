@@ -17,6 +17,7 @@ def look(units: list[str], paths: list[str], runner: Runner | None = None) -> di
     runner = runner or SystemRunner()
     return {
         "units": {unit["asked"]: unit for unit in _units(runner, units)},
+        "at_boot": _at_boot(runner),
         "failed_units": _failed(runner),
         "sockets": _sockets(runner),
         "mounts": _mounts(),
@@ -52,6 +53,12 @@ def _units(runner: Runner, names: list[str]) -> list[dict[str, Any]]:
 def _journal(runner: Runner, unit: str) -> list[str]:
     argv = ["journalctl", f"--unit={unit}", "--lines=3", "--output=cat", "--no-pager", "--quiet"]
     return runner.run(argv, check=False).stdout.splitlines()
+
+
+def _at_boot(runner: Runner) -> list[str]:
+    """Every unit that the default target wants, by itself or through other targets."""
+    argv = ["systemctl", "list-dependencies", "--plain", "--full", "--no-pager", "default.target"]
+    return [line.strip() for line in runner.run(argv).stdout.splitlines() if line.strip()]
 
 
 def _failed(runner: Runner) -> list[str]:

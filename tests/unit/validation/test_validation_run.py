@@ -51,10 +51,9 @@ class Machine:
         self.says(active="active", sockets=[f"tcp LISTEN 0 5 127.0.0.1:{port} 0.0.0.0:* {_users('memcached')}"])
 
     def says(self, *, active: str, sockets: list[str]) -> None:
-        self._program(
-            "systemctl",
-            f"case $1 in show) cat <<'END'\n{UNIT.format(name='memcached.service', active=active)}END\nesac",
-        )
+        unit = UNIT.format(name="memcached.service", active=active)
+        answers = f"list-dependencies) echo memcached.service ;; show) cat <<'END'\n{unit}END\n"
+        self._program("systemctl", f"case $1 in {answers}esac")
         self._program("ss", "cat <<'END'\n" + "".join(f"{line}\n" for line in sockets) + "END")
         self._program("journalctl", "echo out of memory")
 

@@ -48,6 +48,8 @@ tcp   LISTEN 0      5         127.0.0.1:3306    0.0.0.0:*
 def answer(argv: tuple[str, ...]) -> Result:
     if argv[:2] == ("systemctl", "show"):
         return Result(argv, 0, SHOWN)
+    if argv[:2] == ("systemctl", "list-dependencies"):
+        return Result(argv, 0, "default.target\n  multi-user.target\n  mariadb.service\n")
     if argv[:2] == ("systemctl", "list-units"):
         return Result(argv, 0, "memcached.service loaded failed failed memcached daemon\n")
     if argv[0] == "journalctl":
@@ -81,9 +83,15 @@ def test_units_say_what_a_reboot_would_do(found: System) -> None:
 
 
 def test_a_masked_unit_is_told_as_such() -> None:
-    masked = Unit("x.service", "masked", "inactive", "dead", "masked", "success", False, ())
+    masked = Unit("x.service", "masked", "inactive", "dead", "masked", "success", False, (), True)
     assert masked.wrong_now() == "x.service is masked, so that nothing can start it"
     assert masked.wrong_after_reboot() == "x.service is masked, so that a reboot leaves it stopped"
+
+
+def test_a_unit_that_nothing_wants_at_boot_is_told() -> None:
+    adrift = Unit("x.service", "loaded", "active", "running", "static", "success", False, (), False)
+    assert adrift.wrong_now() is None
+    assert adrift.wrong_after_reboot() == "x.service is static, so that a reboot leaves it stopped"
 
 
 def test_sockets_are_read_as_ss_prints_them(found: System) -> None:

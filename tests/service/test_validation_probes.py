@@ -111,7 +111,7 @@ def folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="stackctl-database-") as name:
         folder = Path(name)
         folder.chmod(0o755)
-        mariadb.initialise(SystemRunner(), folder / "mysql")
+        mariadb.initialise(SystemRunner(), folder / "mysql", proc=folder)  # beside other servers of this host
         yield folder
 
 

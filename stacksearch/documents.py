@@ -33,6 +33,10 @@ _TITLES = statement("SELECT id, title, added FROM document WHERE id IN ({rows})"
 _PARTS = statement("SELECT document, body FROM document_part WHERE document IN ({rows}) ORDER BY document, part")
 _ADDRESSES = statement("SELECT MIN(address), document FROM url WHERE document IN ({rows}) GROUP BY document")
 _COUNT = statement("SELECT COUNT(*) FROM document")
+_DELETE_ORPHAN = statement(
+    "DELETE FROM document WHERE id = %s AND NOT EXISTS (SELECT 1 FROM url WHERE url.document = document.id)"
+)
+_DELETE_PARTS = statement("DELETE FROM document_part WHERE document = %s")
 
 Key = tuple[int, int]
 """A URL's id and generation."""
@@ -171,3 +175,11 @@ def sources(database: Database, numbers: Collection[int]) -> dict[int, Source]:
 def count(database: Database) -> int:
     """How many documents there are."""
     return int(database.read(_COUNT)[0][0])
+
+
+def delete_orphan(number: int, tx: Transaction) -> bool:
+    """Delete a document unless a URL leads to it; whether it is gone from the table."""
+    if not tx.write(_DELETE_ORPHAN, (number,)):
+        return False
+    tx.write(_DELETE_PARTS, (number,))
+    return True

@@ -5,15 +5,12 @@ from collections.abc import Sequence
 
 from stacksearch.cache import Cache
 from stacksearch.database import Database, Transaction, statement
+from stacksearch.documents import delete_orphan
 from stacksearch.index import Index
 from stacksearch.urls import digest, normalise
 
 _LOCK = statement("SELECT id, document FROM url WHERE digest IN ({rows}) ORDER BY id FOR UPDATE")
 _DELETE_URLS = statement("DELETE FROM url WHERE id IN ({rows})")
-_DELETE_DOCUMENT = statement(
-    "DELETE FROM document WHERE id = %s AND NOT EXISTS (SELECT 1 FROM url WHERE url.document = document.id)"
-)
-_DELETE_PARTS = statement("DELETE FROM document_part WHERE document = %s")
 
 
 def forget(database: Database, cache: Cache, index: Index, texts: Sequence[str]) -> int:
@@ -23,7 +20,7 @@ def forget(database: Database, cache: Cache, index: Index, texts: Sequence[str])
     """
     digests = sorted({digest(normalise(text)) for text in texts})
     known, documents = database.transaction(functools.partial(_forget_urls, digests))
-    gone = [number for number in documents if database.transaction(functools.partial(_forget_document, number))]
+    gone = [number for number in documents if database.transaction(functools.partial(delete_orphan, number))]
     if gone:
         cache.drop_sources(gone)
         index.delete(gone)
@@ -36,11 +33,3 @@ def _forget_urls(digests: Sequence[str], tx: Transaction) -> tuple[int, list[int
     if rows:
         tx.write(_DELETE_URLS, rows=[number for number, _ in rows])
     return len(rows), sorted({document for _, document in rows if document is not None})
-
-
-def _forget_document(number: int, tx: Transaction) -> bool:
-    """Delete a document unless another URL leads to it."""
-    if not tx.write(_DELETE_DOCUMENT, (number,)):
-        return False
-    tx.write(_DELETE_PARTS, (number,))
-    return True

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from stacksearch.cache import Cache
 from stacksearch.config import Config
 from stacksearch.database import Database, Row, Transaction, statement
+from stacksearch.documents import delete_orphan
 from stacksearch.gear import DOCUMENT, FETCH, Client
 from stacksearch.index import Index
 
@@ -40,10 +41,6 @@ _ORPHANS = statement("""
     SELECT document.id FROM document LEFT JOIN url ON url.document = document.id
     WHERE document.id > %s AND url.id IS NULL ORDER BY document.id LIMIT %s
 """)
-_DELETE_ORPHAN = statement(
-    "DELETE FROM document WHERE id = %s AND NOT EXISTS (SELECT 1 FROM url WHERE url.document = document.id)"
-)
-_DELETE_PARTS = statement("DELETE FROM document_part WHERE document = %s")
 
 
 @dataclass(frozen=True)
@@ -135,19 +132,13 @@ class Sweeper:
         after = 0
         while rows := self._database.read(_ORPHANS, (after, _BATCH)):
             for (number,) in rows:
-                if self._database.transaction(functools.partial(self._delete, number)):
+                if self._database.transaction(functools.partial(delete_orphan, number)):
                     gone.append(number)
             after = rows[-1][0]
         if gone:
             self._cache.drop_sources(gone)
             self._index.delete(gone)
         return len(gone)
-
-    def _delete(self, number: int, tx: Transaction) -> bool:
-        if not tx.write(_DELETE_ORPHAN, (number,)):
-            return False
-        tx.write(_DELETE_PARTS, (number,))
-        return True
 
 
 def _batches(rows: Sequence[Row], size: int) -> Iterator[Sequence[Row]]:

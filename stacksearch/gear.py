@@ -74,28 +74,34 @@ class Client:
         if not 0 < len(unique.encode()) <= UNIQUE_LIMIT:
             raise ValueError(f"the unique {unique!r} is not of 1 to {UNIQUE_LIMIT} bytes")
         payload = json.dumps(data, separators=(",", ":")).encode()
+        kept = self._client is not None
         try:
-            if self._client is None:
-                self._client = gearman.GearmanClient()
-                self._client.connection_class = _Connection
-                for address in _addresses(self._config.servers):
-                    self._client.add_connection(address)
-            request = self._client.submit_job(
-                self._name(function),
-                payload,
-                unique=unique,
-                background=background,
-                wait_until_complete=not background,
-                max_retries=1,
-                poll_timeout=timeout,
-            )
+            request = self._send(function, unique, payload, background=background, timeout=timeout)
         except (GearmanError, OSError) as failure:
             self.close()
+            if kept:  # a connection of earlier is found broken at its next use: once more, with a fresh one
+                return self._submit(function, unique, data, background=background, timeout=timeout)
             raise UnavailableError(f"gearmand at {self._where()}: {failure}") from None
         if request.timed_out and background:
             self.close()
             raise UnavailableError(f"gearmand at {self._where()} took no job within {timeout:g} s")
         return request
+
+    def _send(self, function: str, unique: str, payload: bytes, *, background: bool, timeout: float) -> Any:
+        if self._client is None:
+            self._client = gearman.GearmanClient()
+            self._client.connection_class = _Connection
+            for address in _addresses(self._config.servers):
+                self._client.add_connection(address)
+        return self._client.submit_job(
+            self._name(function),
+            payload,
+            unique=unique,
+            background=background,
+            wait_until_complete=not background,
+            max_retries=1,
+            poll_timeout=timeout,
+        )
 
     def _name(self, function: str) -> str:
         return f"{self._config.prefix}_{function}"

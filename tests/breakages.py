@@ -1,6 +1,7 @@
 """Things to break on a server with the stack, how to mend them, and exactly the checks that must fail meanwhile."""
 
 import json
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -179,6 +180,9 @@ def is_caught(
     finally:
         ssh(breakage.mends)
     roles = [word for role in breakage.roles for word in ("--role", role)]
-    mended = validate(*roles)
+    end = time.monotonic() + 300
+    # what was started again takes a moment until it serves
+    while (mended := validate(*roles)).returncode and time.monotonic() < end:
+        time.sleep(1)
     assert ended(json.loads(mended.stdout), "failed") == {}
     assert mended.returncode == 0

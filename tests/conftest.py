@@ -10,6 +10,9 @@ import pytest
 
 T = TypeVar("T")
 
+# What these assert for the tests is told as fully as what the tests assert themselves.
+pytest.register_assert_rewrite("tests.breakages", "tests.lib.applied", "tests.lib.container")
+
 # A busy machine is no fault of the code.
 hypothesis.settings.register_profile("patient", deadline=None)
 hypothesis.settings.load_profile("patient")

@@ -61,7 +61,9 @@ class Server:
         """Run playbooks by Ansible itself, with its default strategy, as a hoster would."""
         argv = [paths.program("ansible-playbook"), "-i", str(self.inventory / "stack.yml")]
         argv += [str(paths.data("playbooks", word)) if word.endswith(".yml") else word for word in words]
-        return SystemRunner().run(argv, check=check, env=ansible_environment(fast=False), cwd=paths.data(), timeout=PATIENCE)
+        return SystemRunner().run(
+            argv, check=check, env=ansible_environment(fast=False), cwd=paths.data(), timeout=PATIENCE
+        )
 
 
 def counts(result: Result) -> dict[str, int]:

@@ -260,6 +260,21 @@ class TestServices:
             app.wait_ended()
         check_whole(app, site, 60)
 
+    @pytest.mark.parametrize("name", ["database", "queue", "cache", "index"])
+    def test_the_first_search_after_a_restart_is_answered(self, app: App, site: Site, name: str) -> None:
+        """Connections that were open before are found broken at their next use, which no user may feel."""
+        site.pages["/"] = html("Start", "lantern room")
+        question, server = {"query": "lantern"}, app.config.queue.servers[0]
+        with app.stack.running(app.settings, *WORKERS):
+            send(app, site.url("/"))
+            app.wait_ended()
+            assert app.parts.client.ask(gear.SEARCH, "before", question, timeout=30).get("total") == 1
+            app.stack.services[name].kill()
+            app.stack.start_service(name)
+            wait_for(lambda: gear.functions(server).get(f"{app.stack.prefix}_search", (0, 0, 0))[2], "the worker")
+            said = app.parts.client.ask(gear.SEARCH, "after", question, timeout=30)
+            assert said.get("total") == 1, said
+
     def test_a_crawl_goes_on_without_any_cache(self, app: App, site: Site) -> None:
         big_site(site, 20)
         app.configure(cache={"servers": [{"host": "127.0.0.1", "port": free_port()}]})

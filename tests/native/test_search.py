@@ -76,7 +76,7 @@ def test_the_whole_manual_is_stored_once(stack: Server, crawled: dict[str, Any],
     lost = [failure for failure in crawled["failures"] if failure["reason"] != "HTTP 404"]
     assert lost == [], "the manual has some dead links, and nothing else may fail"
     assert 0.9 * pages <= crawled["documents"] <= pages + 2
-    twice = "SELECT COUNT(*) - COUNT(DISTINCT digest) FROM documents"
+    twice = "SELECT COUNT(*) - COUNT(DISTINCT digest) FROM document"
     assert stack.ssh(f"mariadb -BNe '{twice}' stacksearch").stdout.strip() == "0"
 
 

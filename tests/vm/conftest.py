@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
@@ -16,41 +15,23 @@ from stackctl import paths
 from stackctl.apply.records import read_runs, read_tasks
 from stackctl.lab import rack
 from stackctl.lab.machine import Machine
-from stackctl.process import Result, SystemRunner
 from stackctl.site.load import open_site
 from stackctl.site.models import Site
-
-PATIENCE = 3600.0
-"""Seconds that a whole apply may take on a slow, emulated machine."""
+from tests.lib.applied import PATIENCE, Server
 
 
 @dataclass(frozen=True)
-class Stack:
+class Stack(Server):
     """A lab machine and its site, a copy of the one that ships."""
 
-    inventory: Path
-    name: str
     machine: Machine
-    interrupted: int | None
+    interrupted: int | None = None
     """The exit code of the first apply, which was stopped by Ctrl-C in the middle; None where a stack was given."""
 
-    def ssh(self, command: str, *, check: bool = True) -> Result:
-        """Run a shell command on the server, as root."""
-        return self.machine.ssh(command, check=check)
 
-    def stackctl(self, *words: str, check: bool = True) -> Result:
-        """Run our own command line on the site."""
-        argv = [paths.program("stackctl"), *words, "-i", str(self.inventory)]
-        return SystemRunner().run(argv, check=check, timeout=PATIENCE)
-
-    def start(self, *words: str) -> subprocess.Popen[bytes]:
-        """Start our own command line on the site, and go on beside it."""
-        return subprocess.Popen(
-            [paths.program("stackctl"), *words, "-i", str(self.inventory)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+def _lab_machine(inventory: Path, interrupted: int | None = None) -> Stack:
+    machine = Machine("lab", "metal-1")
+    return Stack(inventory, "metal-1", lambda command, check: machine.ssh(command, check=check), machine, interrupted)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -73,16 +54,16 @@ def stack(private_state: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
     """
     given = os.environ.get("STACKCTL_TEST_STACK")
     if given:
-        yield Stack(Path(given), "metal-1", Machine("lab", "metal-1"), None)
+        yield _lab_machine(Path(given))
         return
     folder = tmp_path_factory.mktemp("site") / "lab"
     shutil.copytree(paths.data("inventories", "lab"), folder)
-    stack = Stack(folder, "metal-1", Machine("lab", "metal-1"), None)
+    stack = _lab_machine(folder)
     stack.stackctl("lab", "up")
     try:
         code = _interrupted_apply(stack)
         stack.stackctl("apply", "--yes")
-        yield Stack(folder, "metal-1", stack.machine, code)
+        yield _lab_machine(folder, code)
     finally:
         stack.stackctl("lab", "down", "--yes")
 

@@ -12,11 +12,9 @@ from stacksearch import gear
 from stacksearch.audit import Audit
 from stacksearch.cache import Cache
 from stacksearch.config import Config
-from stacksearch.crawl import Crawler
 from stacksearch.database import Database
 from stacksearch.errors import StacksearchError
 from stacksearch.gear import Client
-from stacksearch.harvest import Harvest
 from stacksearch.index import Index
 from stacksearch.indexing import Indexing
 from stacksearch.search import Question, Searcher
@@ -77,6 +75,10 @@ def _ready() -> None:
 
 def run_fetch(config: Config) -> None:
     """A Fetch Worker: each wake empties the queue."""
+    # the HTTP client is half of the start-up, and no other process needs it
+    from stacksearch.crawl import Crawler
+    from stacksearch.harvest import Harvest
+
     # Pages come and go without cycles; to look for some after every 700 objects takes a tenth of the time.
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)

@@ -1,4 +1,4 @@
-"""A server of the lab that carries the whole stack, shared by all tests of a session."""
+"""A server of the lab that carries the stack on real disks, shared by all tests of a session."""
 
 import os
 import shutil
@@ -17,6 +17,7 @@ from stackctl.lab import rack
 from stackctl.lab.machine import Machine
 from stackctl.site.load import open_site
 from stackctl.site.models import Site
+from tests.conftest import draw
 from tests.lib.applied import PATIENCE, Server
 
 
@@ -27,6 +28,11 @@ class Stack(Server):
     machine: Machine
     interrupted: int | None = None
     """The exit code of the first apply, which was stopped by Ctrl-C in the middle; None where a stack was given."""
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The services that it carries."""
+        return open_site(self.inventory).site.hosts[self.name].roles
 
 
 def _lab_machine(inventory: Path, interrupted: int | None = None) -> Stack:
@@ -46,18 +52,29 @@ def private_state() -> Iterator[Path]:
         yield paths.state()
 
 
-@pytest.fixture(scope="session")
-def stack(private_state: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """A server from blank disks to the whole stack; its first apply was stopped in the middle and gone on with.
+_BESIDE = (("queue",), ("cache",), ("queue", "cache", "search"))
+"""What a server may carry beside the database."""
 
-    ``STACKCTL_TEST_STACK=FOLDER`` takes the lab of that site, which is up and applied, and leaves it so.
+
+@pytest.fixture(scope="session")
+def stack(
+    private_state: Path, pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Stack]:
+    """A server from blank disks to services on them; its first apply was stopped in the middle and gone on with.
+
+    It carries all services with --exhaustive, else a part: an emulated machine takes minutes for each, and
+    tests/native has them all. ``STACKCTL_TEST_STACK=FOLDER`` takes the lab of that site, which is up and applied,
+    and leaves it so.
     """
     given = os.environ.get("STACKCTL_TEST_STACK")
     if given:
         yield _lab_machine(Path(given))
         return
     folder = tmp_path_factory.mktemp("site") / "lab"
-    shutil.copytree(paths.data("inventories", "lab"), folder)
+    shutil.copytree(paths.data("inventories", "lab"), folder, ignore=shutil.ignore_patterns("secrets.yml"))
+    roles = ["database", *draw(pytestconfig, "roles", _BESIDE, 1)[-1]]
+    site = (folder / "stack.yml").read_text()
+    (folder / "stack.yml").write_text(site.replace("[database, queue, cache, search]", f"[{', '.join(roles)}]"))
     stack = _lab_machine(folder)
     stack.stackctl("lab", "up")
     try:

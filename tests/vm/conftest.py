@@ -103,7 +103,7 @@ plugin: stackctl
 site: bare
 hosts:
   bare-1:
-    lab: {memory: 1 GiB, disks: {count: 4, size: 2 GiB}}
+    lab: {memory: 1 GiB, cpus: 1, disks: {count: 4, size: 2 GiB}}
 """
 
 

@@ -101,7 +101,7 @@ class Narrator:
         depth = 2 if self._role is not None else 1
         width = 56 - 2 * depth
         text = f"{mark} {event.task.name:<{width}} {event.host}  {word:<7}  {format_seconds(event.seconds)}"
-        return [Line(depth, text, "yellow" if event.ignored else style)]
+        return [Line(depth, text, "yellow" if event.ignored else style), *_steps(event, depth + 1)]
 
     def _said(self, event: Said) -> list[Line]:
         # without Ansible's own mark it is mitogen's chatter
@@ -163,6 +163,14 @@ class Progress:
             if seconds >= self._next_reminder:
                 self._next_reminder = 2 * seconds
                 console.note(f"    … {oldest.task.name} on {oldest.host}, for {format_seconds(seconds)} now")
+
+
+def _steps(event: TaskEnded, depth: int) -> Iterator[Line]:
+    """What a task says to have done inside, as the storage cycle does."""
+    for step in event.result.get("steps") or ():
+        if step.get("changed"):
+            width = 56 - 2 * depth
+            yield Line(depth, f"{step['title']:<{width}}  {format_seconds(step['seconds'])}")
 
 
 def _closing(depth: int, unit: _Open) -> Line:

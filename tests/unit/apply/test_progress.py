@@ -36,6 +36,22 @@ def test_play_role_task_and_host_are_nested() -> None:
     ]
 
 
+def test_the_steps_inside_a_task_are_told_with_their_times() -> None:
+    steps = [
+        {"id": "array:data", "title": "Make the array data", "changed": True, "seconds": 5.25},
+        {"id": "fstab:data", "title": "Name it in fstab", "changed": False, "seconds": 0.1},
+    ]
+    lines = told(
+        Narrator(),
+        PlayBegan(0.0, "databases"),
+        TaskBegan(0.0, "a", FIRST),
+        TaskEnded(6.0, "a", FIRST, "changed", 6.0, result={"steps": steps}),
+    )
+    assert [(line.depth, line.text.split()) for line in lines[3:]] == [
+        (3, ["Make", "the", "array", "data", "5.2", "s"]),
+    ]
+
+
 def test_a_failure_marks_role_and_play() -> None:
     lines = told(
         Narrator(),

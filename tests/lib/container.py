@@ -21,6 +21,7 @@ from tests.stack import Process, free_port, wait_for
 
 ADDRESS = "10.0.2.100"
 _PROGRAMS = ("losetup", "setpriv", "slirp4netns", "ssh", "unshare")
+_CGROUPS = Path("/sys/fs/cgroup")
 _CONTROLLERS = ("systemd", "memory", "pids", "cpu", "cpuacct", "devices")
 _NETWORK = f"""[Match]
 Name=tap0
@@ -75,9 +76,6 @@ def why_not() -> str | None:
     if missing := [name for name in _CONTROLLERS if not (_CGROUPS / name).is_dir()]:
         return f"the host has no control group hierarchy of the first version for {', '.join(missing)}"
     return None
-
-
-_CGROUPS = Path("/sys/fs/cgroup")
 
 
 class Container:

@@ -24,7 +24,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from tests.stack import WORKERS, Process, Stack, free_port, listens, missing_programs, wait_for
+from tests.lib.waiting import wait_for
+from tests.stack import WORKERS, Process, Stack, free_port, listens, missing_programs
 
 SPIDER = Path(__file__).with_name("spider.py")
 MANUAL = Path("/usr/share/doc/apache2-doc/manual")

@@ -11,13 +11,14 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pymysql
 import yaml
+
+from tests.lib.waiting import wait_for
 
 PROGRAMS = ("mariadbd", "mariadb-install-db", "gearmand", "memcached", "searchd")
 _AS_ROOT = os.geteuid() == 0
@@ -37,20 +38,6 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-def wait_for(condition: Callable[[], Any], what: str, *, timeout: float = 60.0) -> Any:
-    """The first true value of ``condition``; errors of connections count as false."""
-    end = time.monotonic() + timeout
-    last: object = None
-    while time.monotonic() < end:
-        try:
-            if value := condition():
-                return value
-        except (OSError, pymysql.err.MySQLError) as failure:
-            last = failure
-        time.sleep(0.05)
-    raise AssertionError(f"{what}: not within {timeout:g} s ({last})")
 
 
 def listens(port: int) -> bool:

@@ -11,7 +11,8 @@ import pytest
 from selenium import webdriver
 
 from tests.browsing import PATIENCE, App, Book, Browser, missing, start_apache, start_chromium
-from tests.stack import WORKERS, Process, Stack, free_port, listens, wait_for
+from tests.lib.waiting import wait_for
+from tests.stack import WORKERS, Process, Stack, free_port, listens
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -20,7 +21,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.xdist_group("browser"))
             if lacking:
                 item.add_marker(pytest.mark.skip(reason=f"needs {', '.join(lacking)}"))
 

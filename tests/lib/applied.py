@@ -4,7 +4,6 @@ import json
 import re
 import signal
 import subprocess
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,11 +72,3 @@ def counts(result: Result) -> dict[str, int]:
     for name, number in re.findall(r"(\w+)=(\d+)", result.stdout.rsplit("PLAY RECAP", 1)[1]):
         found[name] = found.get(name, 0) + int(number)
     return found
-
-
-def wait_until(true: Callable[[], object], seconds: float = PATIENCE) -> None:
-    """Wait for a condition."""
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it did not come about in time"
-        time.sleep(0.2)

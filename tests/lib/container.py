@@ -17,7 +17,8 @@ from stackctl.image.build import build, identifiers
 from stackctl.image.disk import partitions
 from stackctl.lab import identity
 from stackctl.process import Result, SystemRunner
-from tests.stack import Process, free_port, wait_for
+from tests.lib.waiting import wait_for
+from tests.stack import Process, free_port
 
 ADDRESS = "10.0.2.100"
 _PROGRAMS = ("losetup", "setpriv", "slirp4netns", "ssh", "unshare")

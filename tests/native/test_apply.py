@@ -8,7 +8,8 @@ from pathlib import Path
 from stackctl.apply.records import find_run, read_tasks
 from stackctl.errors import ExitCode
 from stackctl.site.secrets import Secrets
-from tests.lib.applied import Server, counts, wait_until
+from tests.lib.applied import PATIENCE, Server, counts
+from tests.lib.waiting import wait_for
 
 
 def test_the_first_apply_says_what_it_did(stack: Server) -> None:
@@ -46,7 +47,7 @@ def test_a_killed_apply_reads_as_died_and_the_next_goes_on(stack: Server) -> Non
         run = find_run("last")
         return run.id != before and any(task.outcome == "ok" for task in read_tasks(run))
 
-    wait_until(lambda: at_work() or process.poll() is not None)
+    wait_for(lambda: at_work() or process.poll() is not None, "the work", timeout=PATIENCE)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     died = find_run("last")
@@ -58,7 +59,11 @@ def test_a_killed_apply_reads_as_died_and_the_next_goes_on(stack: Server) -> Non
 def test_ctrl_c_ends_an_apply_and_the_next_goes_on(stack: Server) -> None:
     before = find_run("last").id
     process = stack.start("apply")
-    wait_until(lambda: (find_run("last").id != before and read_tasks(find_run("last"))) or process.poll() is not None)
+    wait_for(
+        lambda: (find_run("last").id != before and read_tasks(find_run("last"))) or process.poll() is not None,
+        "the run",
+        timeout=PATIENCE,
+    )
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=300) == ExitCode.INTERRUPTED
     interrupted = find_run("last")
@@ -71,7 +76,7 @@ def test_two_at_once_are_refused(stack: Server) -> None:
     before = find_run("last").id
     process = stack.start("apply")
     try:
-        wait_until(lambda: find_run("last").id != before or process.poll() is not None)
+        wait_for(lambda: find_run("last").id != before or process.poll() is not None, "the run", timeout=PATIENCE)
         second = stack.stackctl("apply", check=False)
         assert second.returncode == ExitCode.FAILED
         assert f"process {process.pid}" in second.stderr

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.lib.applied import Server, wait_until
+from tests.lib.applied import Server
 from tests.lib.container import Container
+from tests.lib.waiting import wait_for
 
 MANUAL = "http://127.0.0.1:8081/manual/en/"
 PHRASES = {
@@ -66,7 +67,7 @@ def crawled(stack: Server, front: Front, pages: int) -> dict[str, Any]:
     front.post("/api/urls", {"url": MANUAL})
     for unit in ("memcached", "gearman-job-server", "stacksearch-fetch", "stacksearch-document", "mariadb"):
         stack.ssh(f"systemctl kill --signal=KILL {unit}")
-        wait_until(lambda unit=unit: stack.answers(f"systemctl is-active {unit}"), 300)
+        wait_for(lambda unit=unit: stack.answers(f"systemctl is-active {unit}"), unit, timeout=300)
     stack.ssh("timeout 600 stacksearch status --wait")
     return dict(front.get("/api/status"))
 

@@ -17,7 +17,8 @@ from stacksearch.service import Parts
 from stacksearch.stop import Stop
 from stacksearch.submission import submit
 from stacksearch.urls import Rules
-from tests.stack import Stack, free_port, missing_programs, wait_for
+from tests.lib.waiting import wait_for
+from tests.stack import Stack, free_port, missing_programs
 
 _numbers = itertools.count(1)
 

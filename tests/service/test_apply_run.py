@@ -5,8 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from stackctl.apply.records import Run, read_runs, read_tasks
 from stackctl.apply.run import RunError, run_playbook
 from stackctl.errors import ExitCode, StackctlError
 from stackctl.site.load import OpenSite, open_site
+from tests.lib.waiting import wait_for
 
 PLAY = """
 - name: Servers
@@ -84,18 +84,15 @@ def under_way(local_site: Path, play: str, mark: Path) -> Iterator[subprocess.Po
     """A run that waits for ``mark.go``."""
     argv = [sys.executable, "-c", RUN, str(local_site), play, str(mark)]
     process = subprocess.Popen(argv, stderr=subprocess.PIPE, text=True)
-    wait_until(lambda: any(task.task == "Wait" for run in read_runs("here") for task in read_tasks(run)))
+    wait_for(
+        lambda: any(task.task == "Wait" for run in read_runs("here") for task in read_tasks(run)),
+        "the task",
+        timeout=120,
+    )
     yield process
     if process.poll() is None:
         process.kill()
     process.wait()
-
-
-def wait_until(true: Callable[[], bool], seconds: float = 120) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it did not come about in time"
-        time.sleep(0.05)
 
 
 def last() -> Run:

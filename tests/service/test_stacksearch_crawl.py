@@ -14,8 +14,9 @@ from stacksearch import documents, schema, status, urlqueue
 from stacksearch.errors import InputError, StacksearchError
 from stacksearch.search import Question, Searcher
 from stacksearch.submission import FullError, submit
+from tests.lib.waiting import wait_for
 from tests.service.conftest import App, fresh_app
-from tests.stack import WORKERS, Stack, free_port, listens, wait_for
+from tests.stack import WORKERS, Stack, free_port, listens
 
 pytestmark = pytest.mark.service
 

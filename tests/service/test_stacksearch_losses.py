@@ -16,8 +16,9 @@ from stacksearch.errors import UnavailableError
 from stacksearch.page import Page
 from stacksearch.submission import submit
 from stacksearch.sweeper import Sweeper
+from tests.lib.waiting import wait_for
 from tests.service.conftest import App
-from tests.stack import WORKERS, Process, free_port, wait_for
+from tests.stack import WORKERS, Process, free_port
 
 pytestmark = pytest.mark.service
 

@@ -9,7 +9,8 @@ import pytest
 from stackctl.node.process import RecordingRunner, Result, SystemRunner
 from stackctl.validation.probes import search
 from stacksearch.urls import digest
-from tests.stack import WORKERS, Stack, free_port, listens, missing_programs, wait_for
+from tests.lib.waiting import wait_for
+from tests.stack import WORKERS, Stack, free_port, listens, missing_programs
 
 pytestmark = [
     pytest.mark.service,

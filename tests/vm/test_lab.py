@@ -7,7 +7,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,24 +24,45 @@ from stackctl.site.load import open_site
 from stackctl.site.models import Site
 from stackctl.units import GIB
 from tests.conftest import draw
+from tests.lib.waiting import wait_for
 
-pytestmark = [pytest.mark.vm, pytest.mark.xdist_group("lab")]
+pytestmark = pytest.mark.vm
+
+BARE = """
+plugin: stackctl
+site: bare
+hosts:
+  bare-1:
+    lab: {memory: 1 GiB, cpus: 1, disks: {count: 4, size: 2 GiB}}
+"""
 
 MOMENTS = (0.3, 0.6, 0.9, 1.2, 1.5, 1.8, 2.2, 2.6, 3.0, 4.0, 6.0, 9.0)
 """Seconds after which a `lab up` is killed."""
+
+
+@pytest.fixture(scope="module")
+def lab_inventory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a site of one bare lab machine, bare-1, that carries nothing."""
+    folder = tmp_path_factory.mktemp("bare-site")
+    (folder / "stack.yml").write_text(BARE)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def machine(private_state: Path, lab_inventory: Path) -> Iterator[Machine]:
+    """The site's running machine, shared by the tests, which leave its four disks as they found them."""
+    site = open_site(lab_inventory).site
+    try:
+        rack.up(site)
+        yield Machine(site.site, "bare-1")
+    finally:
+        rack.down(site.site, agree=lambda _: True)
 
 
 def stackctl(inventory: Path, *words: str, check: bool = True) -> Result:
     """Run the command line as an operator without a terminal does."""
     argv = [paths.program("stackctl"), "lab", *words, "-i", str(inventory)]
     return SystemRunner().run(argv, check=check, timeout=1800)
-
-
-def until(true: Callable[[], bool], seconds: float = 600) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it did not come about in time"
-        time.sleep(0.1)
 
 
 def boot_id(machine: Machine) -> str:
@@ -81,7 +102,11 @@ def test_a_server_as_it_comes(machine: Machine) -> None:
 
 
 def test_the_root_has_the_whole_disk(machine: Machine) -> None:
-    until(lambda: machine.ssh("systemctl is-active stackctl-grow", check=False).stdout.strip() != "activating")
+    wait_for(
+        lambda: machine.ssh("systemctl is-active stackctl-grow", check=False).stdout.strip() != "activating",
+        "the growth of the root",
+        timeout=600,
+    )
     size = int(machine.ssh("df --block-size=1 --output=size / | tail -1").stdout)
     assert size > 7.5 * GIB
 
@@ -162,7 +187,11 @@ def test_a_disk_is_pulled(machine: Machine) -> None:
     with machine.qmp() as session:
         session.execute("device_del", id="data-disk-3")
         session.wait_event("DEVICE_DELETED", 300)
-    until(lambda: "LAB-BARE-1-3" not in {disk["serial"] for disk in block_devices(machine)})
+    wait_for(
+        lambda: "LAB-BARE-1-3" not in {disk["serial"] for disk in block_devices(machine)},
+        "the disk to go",
+        timeout=600,
+    )
     assert len([disk for disk in block_devices(machine) if disk["name"].startswith("sd")]) == 3
 
 
@@ -188,14 +217,14 @@ def test_the_guest_reboots_by_itself(machine: Machine) -> None:
         said = machine.ssh("cat /proc/sys/kernel/random/boot_id", check=False)
         return said.returncode == 0 and said.stdout.strip() != before
 
-    until(rebooted)
+    wait_for(rebooted, "the reboot", timeout=600)
     assert machine.pid() == pid
 
 
 def test_a_guest_that_powers_off_is_off_and_up_starts_it(machine: Machine, lab_inventory: Path) -> None:
     before = boot_id(machine)
     machine.ssh("systemctl poweroff", check=False)
-    until(lambda: machine.power() is Power.OFF)
+    wait_for(lambda: machine.power() is Power.OFF, "the end of the machine", timeout=600)
     (found,) = json.loads(stackctl(lab_inventory, "status", "--json").stdout)
     assert found["state"] == "off"
     stackctl(lab_inventory, "up")
@@ -207,7 +236,7 @@ def test_a_crashed_qemu_is_seen_and_started_again(machine: Machine, lab_inventor
     pid = machine.pid()
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
-    until(lambda: machine.power() is Power.CRASHED)
+    wait_for(lambda: machine.power() is Power.CRASHED, "the crash", timeout=600)
     (found,) = json.loads(stackctl(lab_inventory, "status", "--json").stdout)
     assert (found["state"], found["pid"]) == ("crashed", None)
     stackctl(lab_inventory, "up")
@@ -216,7 +245,7 @@ def test_a_crashed_qemu_is_seen_and_started_again(machine: Machine, lab_inventor
 
 def test_down_refuses_to_delete_data_without_a_word(machine: Machine, lab_inventory: Path) -> None:
     machine.ssh("echo something > /dev/disk/by-id/$(ls /dev/disk/by-id | grep LAB-BARE-1-1 | head -1); sync")
-    until(lambda: machine.written_bytes() > 0)
+    wait_for(lambda: machine.written_bytes() > 0, "the write", timeout=600)
     refused = stackctl(lab_inventory, "down", check=False)
     assert refused.returncode == ExitCode.REFUSED
     assert "bare-1" in refused.stderr
@@ -309,14 +338,18 @@ def test_an_interrupted_up_goes_on(other: tuple[Path, Site]) -> None:
     inventory, site = other
     machines = rack.machines(site)
     process = start_up(inventory)
-    until(lambda: all(machine.pid() is not None for machine in machines))
+    wait_for(lambda: all(machine.pid() is not None for machine in machines), "the machines", timeout=600)
     process.send_signal(signal.SIGINT)
     assert process.wait(60) == ExitCode.INTERRUPTED
     pids = [machine.pid() for machine in machines]
     process = start_up(inventory)
     try:
-        until(lambda: is_held(state.site_directory(site.site) / "lock") or process.poll() is not None)
-        until(lambda: not is_held(state.site_directory(site.site) / "lock"))
+        wait_for(
+            lambda: is_held(state.site_directory(site.site) / "lock") or process.poll() is not None,
+            "the lock",
+            timeout=600,
+        )
+        wait_for(lambda: not is_held(state.site_directory(site.site) / "lock"), "the end of the lock", timeout=600)
         assert [machine.pid() for machine in machines] == pids, "running machines are not started anew"
     finally:
         process.kill()
@@ -328,8 +361,10 @@ def test_two_ups_at_once_make_one_machine(other: tuple[Path, Site]) -> None:
     first, second = start_up(inventory), start_up(inventory)
     try:
         machines = rack.machines(site)
-        until(lambda: all(state.endpoint(site.site, machine.host) for machine in machines))
-        until(lambda: not is_held(state.site_directory(site.site) / "lock"))
+        wait_for(
+            lambda: all(state.endpoint(site.site, machine.host) for machine in machines), "the machines", timeout=600
+        )
+        wait_for(lambda: not is_held(state.site_directory(site.site) / "lock"), "the end of the lock", timeout=600)
         assert len(qemus_in(state.site_directory(site.site))) == 2
         assert first.poll() is None
         assert second.poll() is None

@@ -29,7 +29,7 @@ from stackctl.storage.planner import plan
 from stackctl.storage.readback import Finding, check, faults
 from tests.conftest import draw
 
-pytestmark = [pytest.mark.vm, pytest.mark.xdist_group("storage")]
+pytestmark = pytest.mark.vm
 
 HOST = "disks-1"
 SERIALS = [f"LAB-DISKS-1-{number}" for number in (1, 2, 3, 4)]

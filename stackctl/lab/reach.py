@@ -16,6 +16,8 @@ _AT_ONCE = 4
 """Tries kept open: a busy machine greets late, and every try costs it a process."""
 _OLDEST = 60.0
 _CONNECT = 60
+_ALIVE = (15, 8)
+"""Seconds between signs of life, and how many may be missing: a guest that was reset leaves its connections open."""
 
 
 class TimeOverError(StackctlError):
@@ -28,6 +30,7 @@ def ssh_argv(at: Endpoint, *command: str) -> list[str]:
         *("ssh", "-F", "/dev/null", "-p", str(at.port), "-i", str(at.identity_file)),
         *("-o", f"UserKnownHostsFile={at.known_hosts}", "-o", "StrictHostKeyChecking=yes"),
         *("-o", "IdentitiesOnly=yes", "-o", "PasswordAuthentication=no", "-o", f"ConnectTimeout={_CONNECT}"),
+        *("-o", f"ServerAliveInterval={_ALIVE[0]}", "-o", f"ServerAliveCountMax={_ALIVE[1]}"),
         *(f"{at.user}@{at.address}", *command),
     ]
 

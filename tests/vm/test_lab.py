@@ -36,6 +36,8 @@ hosts:
     lab: {memory: 1 GiB, cpus: 1, disks: {count: 4, size: 2 GiB}}
 """
 
+FIRST_DISK = "$(lsblk -ndo PATH,SERIAL | awk '$2 == \"LAB-BARE-1-1\" {print $1}')"
+"""In a shell of the guest."""
 MOMENTS = (0.3, 0.6, 0.9, 1.2, 1.5, 1.8, 2.2, 2.6, 3.0, 4.0, 6.0, 9.0)
 """Seconds after which a `lab up` is killed."""
 
@@ -245,7 +247,7 @@ def test_a_crashed_qemu_is_seen_and_started_again(machine: Machine, lab_inventor
 
 
 def test_down_refuses_to_delete_data_without_a_word(machine: Machine, lab_inventory: Path) -> None:
-    machine.ssh("echo something > /dev/disk/by-id/$(ls /dev/disk/by-id | grep LAB-BARE-1-1 | head -1); sync")
+    machine.ssh(f"echo something > {FIRST_DISK} && sync")
     wait_for(lambda: machine.written_bytes() > 0, "the write", timeout=600)
     refused = stackctl(lab_inventory, "down", check=False)
     assert refused.returncode == ExitCode.REFUSED
@@ -259,7 +261,7 @@ def test_down_with_kept_disks_then_up(machine: Machine, lab_inventory: Path) -> 
     assert machine.power() is Power.OFF
     assert machine.pid() is None
     stackctl(lab_inventory, "up")
-    said = machine.ssh("head -c 9 /dev/disk/by-id/$(ls /dev/disk/by-id | grep LAB-BARE-1-1 | head -1)").stdout
+    said = machine.ssh(f"head -c 9 {FIRST_DISK}").stdout
     assert said == "something"
     assert "unclean" not in machine.ssh("dmesg | grep -i ext4").stdout
 

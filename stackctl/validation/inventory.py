@@ -51,7 +51,11 @@ class Target:
         defaults: dict[str, Any] = {}
         for group in sorted(self.groups):
             defaults |= role_defaults(group)
-        return defaults | dict(self.variables)
+        found = defaults | dict(self.variables)
+        if "database" in self.groups:
+            # the database's role hands on to that of its engine
+            found = role_defaults(f"database_{found['database_engine']}") | found
+        return found
 
     def to_json(self) -> dict[str, Any]:
         """A plain mapping; ``from_json`` reads it back."""

@@ -4,6 +4,7 @@ import ipaddress
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from stackctl.site.engines import database_engine
 from stackctl.site.listeners import is_loopback
 from stackctl.validation.inventory import Target
 from stackctl.validation.system import Socket, System
@@ -48,7 +49,6 @@ class Ware:
 
 
 WARES = (
-    Ware("database", "the database", ("mariadbd", "drizzled"), "database_port", "database_listen"),
     Ware("queue", "the queue", ("gearmand",), "queue_port", "queue_listen"),
     Ware("queue", "the queue's HTTP protocol", ("gearmand",), "queue_http_port", "127.0.0.1", fixed=True),
     Ware("cache", "the cache", ("memcached",), "cache_port", "cache_listen"),
@@ -64,6 +64,18 @@ WARES = (
         shared=True,
     ),
 )
+
+
+def _wares(target: Target) -> tuple[Ware, ...]:
+    """Those of the server's roles, with the ports of its database's engine."""
+    found = tuple(ware for ware in WARES if ware.role in target.groups)
+    if "database" not in target.groups:
+        return found
+    engine = database_engine(str(target["database_engine"]))
+    ports = [("the database", "database_port"), *((port.what, port.variable) for port in engine.ports)]
+    database = (Ware("database", what, (engine.process,), port, "database_listen") for what, port in ports)
+    return (*database, *found)
+
 
 _PROXY = ("systemd", "systemd-socket-")
 """As the kernel cuts the names: the manager that listens, and systemd-socket-proxyd that it starts."""
@@ -82,8 +94,7 @@ def expected(target: Target) -> tuple[Expected, ...]:
             int(target[ware.port]),
             ware.processes,
         )
-        for ware in WARES
-        if ware.role in target.groups
+        for ware in _wares(target)
     ]
     if "queue" in target.groups and not is_loopback(str(target["queue_listen"])):
         # gearmand has one address for all protocols: systemd takes the queue's and hands on to gearmand's own
@@ -114,7 +125,7 @@ def missing(role: str, target: Target, system: System) -> list[str]:
 def astray(role: str, target: Target, system: System) -> list[str]:
     """Sockets of the role's own processes that are nowhere in the site."""
     everything = expected(target)
-    ours = {process for ware in WARES if ware.role == role and not ware.shared for process in ware.processes}
+    ours = {process for ware in _wares(target) if ware.role == role and not ware.shared for process in ware.processes}
     allowed = declared(target)
     return [
         f"{socket} listens, and the site does not say so"

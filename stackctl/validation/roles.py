@@ -6,6 +6,7 @@ from pathlib import Path
 
 from stackctl import paths
 from stackctl.errors import InputError
+from stackctl.site.engines import database_engine
 from stackctl.site.listeners import is_loopback
 from stackctl.validation.inventory import Target
 
@@ -18,6 +19,10 @@ def _none(target: Target) -> tuple[str, ...]:
 
 def _always(*names: str) -> Units:
     return lambda target: names
+
+
+def _database(target: Target) -> tuple[str, ...]:
+    return (database_engine(str(target["database_engine"])).unit,)
 
 
 def _queue(target: Target) -> tuple[str, ...]:
@@ -60,7 +65,7 @@ SUITES = {
     suite.name: suite
     for suite in (
         Suite("storage", "storage"),
-        Suite("database", "database", _always("mariadb.service"), ("database_data_directory",)),
+        Suite("database", "database", _database, ("database_data_directory",)),
         Suite("queue", "queue", _queue),
         Suite("cache", "cache", _always("memcached.service")),
         Suite("search", "search", _search, ("search_index_directory",)),

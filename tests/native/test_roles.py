@@ -32,7 +32,7 @@ def test_services_listen_only_where_the_site_says(stack: Server) -> None:
 def test_the_database_lies_on_its_volume_and_debians_folder_is_unused(stack: Server) -> None:
     variables = "SELECT @@datadir, @@innodb_flush_method, @@innodb_buffer_pool_size"
     datadir, method, pool = stack.ssh(f"mariadb -BNe '{variables}'").stdout.split()
-    assert datadir == "/srv/database/mysql/"
+    assert datadir == "/srv/database/mariadb/"
     assert method == "O_DIRECT"
     assert int(pool) >= 128 << 20
     assert not stack.answers("ls -l /proc/$(pidof mariadbd)/fd | grep -q /var/lib/mysql/")

@@ -24,7 +24,7 @@ options:
 EXAMPLES = r"""
 - name: Fill the data directory
   stackctl_mariadb_data:
-    directory: /srv/database/mysql
+    directory: /srv/database/mariadb
 """
 
 RETURN = r"""# """

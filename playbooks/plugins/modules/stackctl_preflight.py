@@ -54,7 +54,7 @@ options:
 EXAMPLES = r"""
 - name: Look before the first change
   stackctl_preflight:
-    directory: /srv/database/mysql
+    directory: /srv/database/mariadb
     mounts: [/srv/database, /srv/documents]
     claims:
       - {address: 127.0.0.1, port: 3306, by: [mariadbd]}

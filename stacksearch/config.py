@@ -56,6 +56,8 @@ class DatabaseConfig:
     user: str = "stacksearch"
     password: Secret = field(default=Secret(""))
     engine: str = field(default="mariadb", metadata={"choices": ("mariadb", "drizzle")})
+    wake_servers: tuple[Server, ...] = ()
+    """The gearmands as the database's server reaches them: where it can, it submits the wake-ups itself."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import re
 import time
 import types
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import pymysql
@@ -55,6 +56,18 @@ def statement(sql: str) -> str:
     return text
 
 
+@dataclass(frozen=True)
+class Wake:
+    """A background job, submitted by the database's server where it stands in a statement; it leaves an empty text.
+
+    Only after ``Database.wakes`` has said that the server can.
+    """
+
+    function: str
+    data: str
+    unique: str
+
+
 class Connection(pymysql.connections.Connection):
     """A connection with quick quoting; its twin for Drizzle leaves out what that server cannot bear."""
 
@@ -72,6 +85,10 @@ class Connection(pymysql.connections.Connection):
             return str(int(value))
         raise TypeError(f"{type(value).__name__} is not sent to the database")
 
+    def take_servers(self, servers: str) -> bool:
+        """Tell the server where the gearmands are (``host:port,host:port``); whether it can submit jobs at all."""
+        return False
+
     def escape_string(self, s: str) -> str:
         """Quote the inside of a literal; ``str.replace`` is ten times quicker than a table for long texts."""
         if self.server_status & SERVER_STATUS.SERVER_STATUS_NO_BACKSLASH_ESCAPES:
@@ -82,6 +99,9 @@ class Connection(pymysql.connections.Connection):
 
 
 _NOT_FOR_DRIZZLE = CLIENT.PLUGIN_AUTH | CLIENT.PLUGIN_AUTH_LENENC_CLIENT_DATA | CLIENT.CONNECT_ATTRS
+_TAKE_SERVERS = "SELECT gman_servers_set({})"
+_WAKE = "IF(gman_do_background({}, {}, {}) IS NULL, '', '')"
+"""Functions of Drizzle's plugin gearman_udf; a job that no gearmand takes is NULL and no error."""
 
 
 class DrizzleConnection(Connection):
@@ -89,13 +109,28 @@ class DrizzleConnection(Connection):
 
     def _get_server_information(self) -> None:
         super()._get_server_information()  # type: ignore[misc]
-        self.server_capabilities &= ~(
-            CLIENT.PLUGIN_AUTH | CLIENT.PLUGIN_AUTH_LENENC_CLIENT_DATA | CLIENT.CONNECT_ATTRS
-        )
+        self.server_capabilities &= ~_NOT_FOR_DRIZZLE
         self.client_flag &= ~CLIENT.PLUGIN_AUTH
 
     def set_character_set(self, charset: str, collation: str | None = None) -> None:
         """Nothing to ask for: Drizzle's text is always UTF-8."""
+
+    def quoted(self, value: object) -> str:
+        if isinstance(value, Wake):
+            return _WAKE.format(*map(super().quoted, (value.function, value.data, value.unique)))
+        return super().quoted(value)
+
+    def take_servers(self, servers: str) -> bool:
+        """Its plugin keeps them for all connections until it ends; False where it is not loaded."""
+        try:
+            with self.cursor() as cursor:
+                cursor.execute(_TAKE_SERVERS.format(self.quoted(servers)))
+                return cursor.fetchone() != (None,)
+        except pymysql.err.MySQLError as failure:
+            if failure.args and failure.args[0] in _LOST:
+                raise
+            log.debug("no gearman_udf: %s", failure)
+            return False
 
 
 _CONNECTIONS: dict[str, type[Connection]] = {"mariadb": Connection, "drizzle": DrizzleConnection}
@@ -117,6 +152,10 @@ class Transaction:
         """Run an INSERT, UPDATE or DELETE; gives the count of rows that it changed."""
         with self._connection.cursor() as cursor:
             return cursor.execute(fill(self._connection, sql, values, rows, cases))
+
+    def take_servers(self, servers: str) -> bool:
+        """See `Connection.take_servers`."""
+        return self._connection.take_servers(servers)
 
 
 _BLANK = re.compile(r"(%s|\{rows\}|\{cases\})")
@@ -203,6 +242,11 @@ class Database:
             raise self._unavailable(failure) from None
         finally:
             self.close()
+
+    def wakes(self) -> bool:
+        """Whether the server itself can submit jobs, by a `Wake` in a statement."""
+        servers = ",".join(map(str, self._config.wake_servers))
+        return bool(servers) and self.transaction(lambda tx: tx.take_servers(servers))
 
     def close(self) -> None:
         """Let the connection go; the next use makes another."""

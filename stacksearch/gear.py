@@ -67,7 +67,7 @@ class Client:
         if request.timed_out or request.state != JOB_COMPLETE:
             self.close()
             what = f"no answer within {timeout:g} s" if request.timed_out else "the worker failed"
-            raise UnavailableError(f"{self._name(function)}: {what}", hint="see the journal of the worker")
+            raise UnavailableError(f"{self.name(function)}: {what}", hint="see the journal of the worker")
         return json.loads(request.result)
 
     def _submit(self, function: str, unique: str, data: object, *, background: bool, timeout: float) -> Any:
@@ -94,7 +94,7 @@ class Client:
             for address in _addresses(self._config.servers):
                 self._client.add_connection(address)
         return self._client.submit_job(
-            self._name(function),
+            self.name(function),
             payload,
             unique=unique,
             background=background,
@@ -103,7 +103,8 @@ class Client:
             poll_timeout=timeout,
         )
 
-    def _name(self, function: str) -> str:
+    def name(self, function: str) -> str:
+        """What a function is called at the gearmands."""
         return f"{self._config.prefix}_{function}"
 
     def _where(self) -> str:

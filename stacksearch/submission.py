@@ -1,10 +1,15 @@
-"""Takes URLs into the queue, all of a submission or none, and wakes a Fetch Worker."""
+"""Takes URLs into the queue, all of a submission or none, and wakes a Fetch Worker.
 
+Where the database's server can submit jobs it does so in the statement that inserts, else this process does after
+the commit. A wake that is lost either way is made good by the sweeper.
+"""
+
+import secrets
 from collections.abc import Sequence
 
 from stacksearch import urlqueue
 from stacksearch.config import Config
-from stacksearch.database import Database
+from stacksearch.database import Database, Wake
 from stacksearch.errors import InputError, UnavailableError
 from stacksearch.gear import FETCH, Client
 from stacksearch.urlqueue import Url
@@ -45,6 +50,8 @@ def submit(
         raise InputError("; ".join(errors[:20]) + (f"; and {len(errors) - 20} more" if len(errors) > 20 else ""))
     if urlqueue.count(database) >= config.crawl.queue_limit:
         raise FullError(f"the queue holds {config.crawl.queue_limit} URLs, which is its limit")
+    if database.wakes():
+        return urlqueue.submit(database, addresses, depth, Wake(client.name(FETCH), "null", secrets.token_hex(16)))
     urls = urlqueue.submit(database, addresses, depth)
     first = urls[0]
     client.wake(FETCH, f"{first.id}-{first.generation}")

@@ -14,7 +14,7 @@ import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from stacksearch.database import Database, Row, Transaction, statement
+from stacksearch.database import Database, Row, Transaction, Wake, statement
 from stacksearch.urls import digest
 
 OPEN = ("queued", "fetching", "fetched", "stored")
@@ -112,14 +112,24 @@ class Lease:
     token: str
 
 
-def submit(database: Database, addresses: Sequence[str], depth: int) -> list[Url]:
-    """Put normal URLs into the queue, each once; one that has ended is fetched anew. In the order given."""
+def submit(database: Database, addresses: Sequence[str], depth: int, wake: Wake | None = None) -> list[Url]:
+    """Put normal URLs into the queue, each once; one that has ended is fetched anew. In the order given.
+
+    With ``wake`` the server submits that job with the last row: whoever it wakes then waits for the row's lock.
+    """
     digests = [digest(address) for address in addresses]
     rows = sorted(dict(zip(digests, addresses, strict=True)).items())
 
     def work(tx: Transaction) -> dict[str, Url]:
         now = tx.read(_NOW)[0][0]
-        tx.write(_SUBMIT, rows=[(key, text, "queued", now, depth, 1, 0, 0, "", "") for key, text in rows])
+        leases = ["" for _ in rows[:-1]] + [wake or ""]
+        tx.write(
+            _SUBMIT,
+            rows=[
+                (key, text, "queued", now, depth, 1, 0, 0, lease, "")
+                for (key, text), lease in zip(rows, leases, strict=True)
+            ],
+        )
         return {row[1]: _url(row) for row in tx.read(_BY_DIGEST, rows=[key for key, _ in rows])}
 
     found = database.transaction(work)

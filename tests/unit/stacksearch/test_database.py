@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from pymysql.constants import CLIENT, SERVER_STATUS
 from pymysql.converters import escape_string
 
-from stacksearch.database import Connection, DrizzleConnection, fill
+from stacksearch.config import DatabaseConfig, Server
+from stacksearch.database import Connection, Database, DrizzleConnection, Wake, fill
+from stacksearch.errors import UnavailableError
 
 
 @pytest.fixture
@@ -59,3 +61,27 @@ def test_what_is_no_number_and_no_text_is_never_sent(connection: Connection) -> 
     with pytest.raises(TypeError):
         connection.quoted(b"bytes")
     assert connection.quoted(True) == "1"
+
+
+def test_drizzle_submits_a_job_where_a_wake_stands() -> None:
+    connection = DrizzleConnection(defer_connect=True, ssl_disabled=True)
+    connection.server_status = 0
+    filled = fill(connection, "INSERT INTO t (a, b) VALUES {rows}", (), [(1, ""), (2, Wake("it's", "null", "u"))], {})
+    assert filled == (
+        "INSERT INTO t (a, b) VALUES (1,''),(2,IF(gman_do_background('it\\'s', 'null', 'u') IS NULL, '', ''))"
+    )
+
+
+def test_mariadb_has_no_wakes(connection: Connection) -> None:
+    with pytest.raises(TypeError):
+        connection.quoted(Wake("f", "null", "u"))
+    assert not connection.take_servers("127.0.0.1:4730")
+
+
+def test_without_gearmands_nobody_is_asked() -> None:
+    assert not Database(DatabaseConfig(port=1)).wakes()  # would fail: nobody listens there
+
+
+def test_a_server_that_is_away_is_not_one_without_the_plugin() -> None:
+    with pytest.raises(UnavailableError):
+        Database(DatabaseConfig(port=1, engine="drizzle", wake_servers=(Server("127.0.0.1", 4730),))).wakes()

@@ -110,7 +110,7 @@ class DrizzleConnection(Connection):
     def _get_server_information(self) -> None:
         super()._get_server_information()  # type: ignore[misc]
         self.server_capabilities &= ~_NOT_FOR_DRIZZLE
-        self.client_flag &= ~CLIENT.PLUGIN_AUTH
+        self.client_flag &= ~_NOT_FOR_DRIZZLE
 
     def set_character_set(self, charset: str, collation: str | None = None) -> None:
         """Nothing to ask for: Drizzle's text is always UTF-8."""
@@ -263,7 +263,7 @@ class Database:
                     host=config.host,
                     port=config.port,
                     user=config.user,
-                    password=str(config.password),
+                    password=config.password.encode(),  # of a text PyMySQL would take Latin-1
                     database=config.name,
                     autocommit=False,
                     connect_timeout=10,

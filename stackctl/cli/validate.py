@@ -25,6 +25,9 @@ Keyword = Annotated[
         "-k", "--keyword", metavar="EXPR", help="Only checks that match, as pytest's -k.", show_default=False
     ),
 ]
+Crash = Annotated[
+    bool, typer.Option("--crash", help="Also kill services, to see them come back: seconds without them.")
+]
 Junit = Annotated[
     Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML too.", show_default=False)
 ]
@@ -35,6 +38,7 @@ def validate(
     inventory: Inventory = None,
     role: Roles = None,
     keyword: Keyword = None,
+    crash: Crash = False,
     junit_file: Junit = None,
     json: Json = False,
 ) -> None:
@@ -47,7 +51,9 @@ def validate(
     opened = open_site(inventory)
     if junit_file is not None:
         junit.writable(junit_file)
-    found = run_suites(opened.file, opened.site.site, hosts=hosts or (), suites=role or (), keyword=keyword)
+    found = run_suites(
+        opened.file, opened.site.site, hosts=hosts or (), suites=role or (), keyword=keyword, crash=crash
+    )
     if junit_file is not None:
         junit.write(found, junit_file)
     if json:

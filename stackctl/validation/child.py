@@ -23,10 +23,10 @@ _ENVIRONMENT = {
 class PytestProcess:
     """A started pytest. Read ``events`` to their end, then ``end``."""
 
-    def __init__(self, target: Target, suites: Sequence[Suite], keyword: str | None) -> None:
+    def __init__(self, target: Target, suites: Sequence[Suite], keyword: str | None, crash: bool) -> None:
         self._said = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = process.spawn(
-            arguments(suites, keyword),
+            arguments(suites, keyword, crash=crash),
             stdin=process.PIPE,
             stdout=process.PIPE,
             stderr=self._said,
@@ -62,7 +62,7 @@ class PytestProcess:
             self._process.kill()
 
 
-def arguments(suites: Sequence[Suite], keyword: str | None) -> list[str]:
+def arguments(suites: Sequence[Suite], keyword: str | None, *, crash: bool = False) -> list[str]:
     """pytest's command line for these suites."""
     folder = paths.package() / "validation" / "suites"
     argv = [paths.program("pytest"), "-c", str(folder / "pytest.ini"), "--rootdir", str(folder)]
@@ -71,4 +71,6 @@ def arguments(suites: Sequence[Suite], keyword: str | None) -> list[str]:
     argv += ["-q", "--capture=no", "--assert=plain", "--color=no", "-p", "no:warnings"]
     if keyword is not None:
         argv += ["-k", keyword]
+    if crash:
+        argv.append("--crash")
     return argv + [str(suite.file) for suite in suites]

@@ -31,10 +31,11 @@ def validate(
     hosts: Sequence[str] = (),
     suites: Sequence[str] = (),
     keyword: str | None = None,
+    crash: bool = False,
 ) -> Report:
     """Run the suites against the hosts, all of both unless some are named; tells its progress on stderr.
 
-    ``keyword`` is an expression of pytest's ``-k``.
+    ``keyword`` is an expression of pytest's ``-k``; with ``crash`` services are killed to see them come back.
     Raises InputError when the selection leaves nothing to check.
     """
     began = time.monotonic()
@@ -47,7 +48,7 @@ def validate(
     if not runs:
         raise InputError("there is nothing to check: no selected host carries a selected role")
     with console.step(f"validate {site}: {len(runs)} {'host' if len(runs) == 1 else 'hosts'}"):
-        _run_all(runs, keyword)
+        _run_all(runs, keyword, crash)
     if all(run.nothing_matched for run in runs):
         raise InputError(f"no check matches -k {keyword!r}")
     return Report(
@@ -104,14 +105,14 @@ class HostRun:
         return (*self.checks, *results.empty_suites(self.target.name, due, self.checks))
 
 
-def _run_all(runs: Sequence[HostRun], keyword: str | None) -> None:
+def _run_all(runs: Sequence[HostRun], keyword: str | None, crash: bool) -> None:
     told: queue.SimpleQueue[tuple[HostRun, Mapping[str, Any]]] = queue.SimpleQueue()
     children: list[PytestProcess] = []
 
     def go(run: HostRun) -> None:
         ended: dict[str, Any] = {"event": "ended", "code": None, "said": ""}
         try:
-            child = PytestProcess(run.target, run.suites, keyword)
+            child = PytestProcess(run.target, run.suites, keyword, crash)
             children.append(child)
             for event in child.events():
                 told.put((run, event))

@@ -1,7 +1,7 @@
 """Turns a function of ours into one Python program that a server runs from its standard input.
 
-The program carries the sources of every module of ours that the function needs (standard library only),
-imports them from memory, calls the function with the request and prints the answer as one line of JSON.
+The program carries the sources of every module that the function needs beside the standard library (ours, and
+PyMySQL), imports them from memory, calls the function with the request and prints the answer as one line of JSON.
 """
 
 import ast
@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-_PACKAGE = __name__.split(".", 1)[0]
+_PACKAGES = frozenset({__name__.split(".", 1)[0], "pymysql"})
 
 _LOADER = '''\
 import base64, importlib.abc, importlib.util, json, sys, zlib
@@ -37,8 +37,8 @@ print(json.dumps(getattr(importlib.import_module(module), function)(**REQUEST)))
 def program(function: Callable[..., Any], request: Mapping[str, object]) -> str:
     """The program that calls ``function(**request)``, whose arguments and result are plain JSON values.
 
-    ``function`` lies at the top of a module of this package that imports nothing but the standard library and
-    modules of the same kind.
+    ``function`` lies at the top of a module of this package that imports nothing but the standard library, PyMySQL
+    and modules of the same kind.
     """
     cargo = json.dumps([_sources(function.__module__), [function.__module__, function.__name__], dict(request)])
     packed = base64.b85encode(zlib.compress(cargo.encode())).decode("ascii")
@@ -81,7 +81,7 @@ def _parents(module: str) -> list[str]:
 
 
 def _imports(module: str, is_package: bool, source: str) -> list[str]:
-    """Modules of this package that the source imports, relative imports resolved."""
+    """Modules to ship that the source imports, relative imports resolved."""
     package = module if is_package else module.rpartition(".")[0]
     names: list[str] = []
     for node in ast.walk(ast.parse(source)):
@@ -91,11 +91,11 @@ def _imports(module: str, is_package: bool, source: str) -> list[str]:
             base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
             names.append(base)
             names += [f"{base}.{alias.name}" for alias in node.names if _is_module(f"{base}.{alias.name}")]
-    return [name for name in names if name.split(".", 1)[0] == _PACKAGE]
+    return [name for name in names if name.split(".", 1)[0] in _PACKAGES]
 
 
 def _is_module(name: str) -> bool:
-    if name.split(".", 1)[0] != _PACKAGE:
+    if name.split(".", 1)[0] not in _PACKAGES:
         return False
     try:
         return importlib.util.find_spec(name) is not None

@@ -14,6 +14,16 @@ from stackctl.validation.roles import SUITES, paths_of, units_of
 from stackctl.validation.system import System
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--crash", action="store_true", help="also kill services, to see them come back by themselves")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What disturbs a service is only done on request."""
+    if not config.getoption("--crash"):
+        items[:] = [item for item in items if item.get_closest_marker("crash") is None]
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Every check runs on each server that its suite is for."""
     if "target" in metafunc.fixturenames:

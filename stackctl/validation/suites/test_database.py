@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from stackctl.site.engines import Engine, database_engine
 from stackctl.site.listeners import own_address
 from stackctl.site.secrets import Secrets
 from stackctl.validation import expect, listening, volumes
@@ -18,16 +19,25 @@ from stackctl.validation.system import System
 def database(node: Node, system: System, target: Target, units: tuple[str, ...]) -> Any:
     """What became of a row, and of wrong passwords."""
     expect.running(system, units)
+    return node.ask(probe.examine, **_door(target), process=_engine(target).process)
+
+
+def _engine(target: Target) -> Engine:
+    return database_engine(str(target["database_engine"]))
+
+
+def _door(target: Target) -> dict[str, Any]:
+    """Where the database is, and the first account of the site."""
     account = target["database_accounts"][0]
     password = Secrets(Path(target["stackctl_site_directory"])).find(f"database_{account['name']}_password")
-    return node.ask(
-        probe.examine,
-        host=own_address(target["database_listen"]),
-        port=target["database_port"],
-        user=account["name"],
-        database=account["database"],
-        password=None if password is None else password.reveal(),
-    )
+    return {
+        "engine": str(target["database_engine"]),
+        "host": own_address(target["database_listen"]),
+        "port": target["database_port"],
+        "user": account["name"],
+        "database": account["database"],
+        "password": None if password is None else password.reveal(),
+    }
 
 
 def test_runs(system: System, units: tuple[str, ...]) -> None:
@@ -70,6 +80,20 @@ def test_row(database: Any) -> None:
     """A row with text of all kinds is written, read and deleted over TCP."""
     _needs_password(database)
     expect.nothing([database["row"]])
+
+
+def test_allocator(database: Any) -> None:
+    """The database does not run with tcmalloc, which takes half of its throughput."""
+    expect.nothing([database["allocator"]])
+
+
+@pytest.mark.crash
+def test_comes_back_from_a_kill(node: Node, database: Any, target: Target) -> None:
+    """Killed, the database comes back by itself with what was committed."""
+    _needs_password(database)
+    if database["row"] is not None:
+        pytest.skip("the database does not answer us")
+    expect.nothing([node.ask(probe.recovery, **_door(target), unit=_engine(target).unit)["wrong"]])
 
 
 def _needs_password(database: Any) -> None:

@@ -52,7 +52,7 @@ def test_drizzle_is_not_told_of_plugins_nor_asked_for_a_character_set(monkeypatc
     connection = DrizzleConnection(defer_connect=True, ssl_disabled=True)
     assert connection.client_flag & CLIENT.PLUGIN_AUTH
     connection._get_server_information()
-    assert not connection.client_flag & CLIENT.PLUGIN_AUTH
+    assert not connection.client_flag & (CLIENT.PLUGIN_AUTH | CLIENT.CONNECT_ATTRS)
     assert not connection.server_capabilities & CLIENT.PLUGIN_AUTH
     connection.set_character_set("utf8mb4")  # would fail: there is no connection
 

@@ -21,7 +21,8 @@ def test_every_probe_carries_only_itself_and_what_runs_on_servers(function: obje
     carried = {name for name in shipping._sources(function.__module__) if "." in name}  # type: ignore[attr-defined]
     assert function.__module__ in carried  # type: ignore[attr-defined]
     assert all(
-        name.startswith(("stackctl.node", "stackctl.validation.probes")) or name == "stackctl.validation"
+        name.startswith(("stackctl.node", "stackctl.validation.probes", "stackctl.database", "pymysql."))
+        or name == "stackctl.validation"
         for name in carried
     )
 
@@ -37,7 +38,15 @@ def test_a_program_brings_the_modules_that_its_module_imports(tmp_path: Path) ->
     done = run(
         shipping.program(
             database.examine,
-            {"host": "127.0.0.1", "port": 1, "user": "u", "database": "d", "password": "p"},
+            {
+                "engine": "drizzle",
+                "host": "127.0.0.1",
+                "port": 1,
+                "user": "u",
+                "database": "d",
+                "password": "p",
+                "process": "x",
+            },
         ),
         tmp_path,
     )
@@ -46,7 +55,7 @@ def test_a_program_brings_the_modules_that_its_module_imports(tmp_path: Path) ->
 
 
 def test_the_request_is_not_readable_in_the_program(tmp_path: Path) -> None:
-    request = {"host": "h", "port": 1, "user": "u", "database": "d", "password": "open-sesame"}
+    request = {"engine": "mariadb", "host": "h", "port": 1, "user": "u", "database": "d", "password": "open-sesame"}
     assert "open-sesame" not in shipping.program(database.examine, request)
 
 
@@ -67,7 +76,7 @@ def test_relative_imports_are_followed(tmp_path: Path, monkeypatch: pytest.Monke
     (package / "other.py").write_text("VALUE = 7\n")
     (package / "main.py").write_text("import json\nfrom .inner import one\ndef go(add): return one.value + add\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(shipping, "_PACKAGE", "shipment")
+    monkeypatch.setattr(shipping, "_PACKAGES", {"shipment"})
     import shipment.main  # type: ignore[import-not-found]
 
     done = run(shipping.program(shipment.main.go, {"add": 3}), tmp_path)

@@ -1,0 +1,1 @@
+"""Database servers of either engine, spoken to by their MySQL protocol."""

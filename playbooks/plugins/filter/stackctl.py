@@ -9,9 +9,9 @@ from typing import Any
 from stackctl.site.engines import database_engines
 
 
-def stackctl_database_engines(roles: str) -> list[str]:
-    """Names of the database engines in a folder of roles."""
-    return list(database_engines(Path(roles)))
+def stackctl_database_engines(roles: str) -> dict[str, dict[str, Any]]:
+    """The database engines in a folder of roles: by name, what is known of each."""
+    return {name: engine.model_dump() for name, engine in database_engines(Path(roles)).items()}
 
 
 class FilterModule:

@@ -110,6 +110,18 @@ def test_an_engine_that_is_not_there_is_told_with_those_that_are(stack: Server) 
     )
 
 
+def test_the_database_is_stopped_safely_and_comes_back(stack: Server) -> None:
+    assert counts(stack.play("database_stop.yml"))["failed"] == 0
+    try:
+        assert not stack.answers("pidof mariadbd")
+        assert "Shutdown complete" in stack.ssh("journalctl -u mariadb -n 20 --no-pager").stdout
+        assert counts(stack.play("database_stop.yml"))["changed"] == 0
+    finally:
+        stack.play("database.yml")
+    assert stack.answers("mariadb -BNe 'SELECT 1'")
+    stack.ssh("systemctl start stacksearch.target")
+
+
 def test_an_apt_lock_is_waited_for_and_its_holder_named(stack: Server) -> None:
     hold = (
         'import fcntl,time; f=open("/var/lib/dpkg/lock-frontend","a"); fcntl.lockf(f,fcntl.LOCK_EX);'

@@ -38,6 +38,17 @@ def test_what_is_broken_is_caught_and_nothing_else(stack: Server, breakage: Brea
     )
 
 
+def test_on_request_the_database_is_killed_and_comes_back(stack: Server) -> None:
+    pid = "systemctl show --value -p MainPID mariadb"
+    before = stack.ssh(pid).stdout
+    done = stack.stackctl("validate", "--json", "--crash", "--role", "database", "-k", "kill", check=False)
+    (check,) = json.loads(done.stdout)["checks"]
+    assert (check["name"], check["outcome"], check["detail"]) == ("comes_back_from_a_kill", "passed", "")
+    assert stack.ssh(pid).stdout not in {before, "0\n"}
+    tables = stack.ssh("mariadb -BNe \"SHOW TABLES LIKE 'stackctl_validate%'\" stacksearch").stdout
+    assert tables == ""
+
+
 def test_plain_pytest_makes_the_same_checks(stack: Server, tmp_path: Path) -> None:
     argv = [paths.program("pytest"), f"--ansible-inventory={stack.inventory / 'stack.yml'}"]
     argv += ["--pyargs", "stackctl.validation.suites.test_cache", "stackctl.validation.suites.test_queue", "-q"]

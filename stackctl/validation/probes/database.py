@@ -128,15 +128,15 @@ def _attempt(work: Callable[[], None]) -> str | None:
 
 def _row(door: Door) -> None:
     table = _table()
-    with door.open() as connection:
+    with door.open() as writing, door.open() as reading:
         try:
-            _make(connection, table)
-            _expect_row(connection, table)
-            _ask(connection, f"DELETE FROM {table} WHERE id = 1")
-            if _ask(connection, f"SELECT COUNT(*) FROM {table}") != [(0,)]:
+            _make(writing, table)
+            _expect_row(reading, table)
+            _ask(writing, f"DELETE FROM {table} WHERE id = 1")
+            if _ask(reading, f"SELECT COUNT(*) FROM {table}") != [(0,)]:
                 raise DatabaseError("the row was deleted and is still there")
         finally:
-            _ask(connection, f"DROP TABLE IF EXISTS {table}")
+            _ask(writing, f"DROP TABLE IF EXISTS {table}")
 
 
 def _table() -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FOUNDATION = {"console", "process", "paths", "units", "errors", "lock"}
-PARTS = {"site", "hardware", "storage", "lab", "image", "apply", "validation"}
+PARTS = {"site", "hardware", "storage", "lab", "image", "apply", "validation", "database"}
 LONGEST = 400
 """Lines; a module that grows past 350 usually hides a second noun."""
 WORLDLY = {"subprocess", "os", "shutil", "tempfile", "socket", "pathlib", "stackctl.process", "stackctl.console"}

@@ -135,13 +135,13 @@ def _column(session: Session, table: str, column: Record) -> ColumnFacts:
         "invisible" in extra,
         word(column, "COLUMN_COMMENT"),
     )
-    default = _default(column["COLUMN_DEFAULT"])
+    default = read_default(column["COLUMN_DEFAULT"])
     if default is not None and default.kind == "literal" and b"?" in default.value:
         default = _asked_default(session, table, facts.name)
     return ColumnFacts(**{**facts.__dict__, "default": default})
 
 
-def _default(shown: str | None) -> DefaultFacts | None:
+def read_default(shown: str | None) -> DefaultFacts | None:
     """The default as information_schema shows it: SQL."""
     if shown is None:
         return None

@@ -34,8 +34,9 @@ def measure(session: Session, engine: Engine, movable: Movable, packet: int) -> 
     Gives what stands in the way, too: counts of rows, never the values.
     """
     table = movable.table
-    sizes = " + ".join(map(_size, table.columns)) or "0"
-    widths = " + ".join(map(_width, table.columns)) or "0"
+    columns = tuple(zip(table.columns, movable.reads, strict=True))
+    sizes = " + ".join(_size(column, read) for column, read in columns) or "0"
+    widths = " + ".join(_width(column, read) for column, read in columns) or "0"
     asked = [
         "COUNT(*)",
         f"COALESCE(SUM({sizes}), 0)",
@@ -62,13 +63,13 @@ def measure(session: Session, engine: Engine, movable: Movable, packet: int) -> 
     return made, refusals
 
 
-def _size(column: Column) -> str:
-    return f"COALESCE(OCTET_LENGTH({name(column.name)}), 0)" if column.kind in _LONG else "8"
+def _size(column: Column, read: str) -> str:
+    return f"COALESCE(OCTET_LENGTH({read}), 0)" if column.kind in _LONG else "8"
 
 
-def _width(column: Column) -> str:
+def _width(column: Column, read: str) -> str:
     # a byte takes two digits, and so does a character that has to be escaped
-    return f"COALESCE(OCTET_LENGTH({name(column.name)}), 0) * 2 + 4" if column.kind in _LONG else str(_MOST_DIGITS)
+    return f"{_size(column, read)} * 2 + 4" if column.kind in _LONG else str(_MOST_DIGITS)
 
 
 def _overhead(table: Table) -> int:

@@ -125,9 +125,9 @@ def _rows(
     positions = tuple(table.columns.index(table.column(column)) for column in key.columns)
     order = ", ".join(name(column) for column in key.columns)
     while True:
-        after = "" if place is None else f" WHERE {_after(key, [of[at] for at in positions], place)}"
+        where = "" if place is None else f" WHERE {after(key, [of[at] for at in positions], place)}"
         count, last = 0, None
-        page = session.stream(f"{select}{after} ORDER BY {order} LIMIT {PAGE}")
+        page = session.stream(f"{select}{where} ORDER BY {order} LIMIT {PAGE}")
         for last in _canonical(page, table, of):
             count += 1
             yield last
@@ -140,7 +140,7 @@ def _select(table: Table, reads: Sequence[str]) -> str:
     return f"SELECT {', '.join(reads)} FROM {name(table.name)}"
 
 
-def _after(key: Key, of: Sequence[Codec], place: Sequence[bytes]) -> str:
+def after(key: Key, of: Sequence[Codec], place: Sequence[bytes]) -> str:
     """The condition of the rows whose key comes after a place; its first part lets a server use the key."""
     columns = [name(column) for column in key.columns]
     literals = [codec.write(value).decode("utf-8") for codec, value in zip(of, place, strict=True)]

@@ -179,8 +179,8 @@ def _text_column(facts: ColumnFacts, found: Type, kind: str, length: int) -> Typ
     collation, same = nearest(facts.collation)
     column = replace(_column(facts, kind, length=length), collation=collation)
     made = Typed(column, name(facts.name), other_collation="" if same else facts.collation)
-    if charset == "latin1":
-        return made
+    if charset in WIDENING:
+        return replace(made, read=f"CONVERT({name(facts.name)} USING utf8mb4)")
     quoted = name(facts.name)
     broken = f"CAST({quoted} AS BINARY) <> CAST(CONVERT(CAST({quoted} AS BINARY) USING utf8mb4) AS BINARY)"
     return replace(made, checks=(Check(facts.name, broken, "bytes that are not UTF-8", "mend these texts"),))

@@ -3,7 +3,7 @@
 import json
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +36,11 @@ def variables_of(host: str, inventory: Path, runner: Runner | None = None) -> Ma
     return variables
 
 
-def ssh_argv(variables: Mapping[str, Any]) -> list[str]:
-    """The command that logs in to a host and does nothing, from its Ansible variables; no kept connection is used."""
+def ssh_argv(variables: Mapping[str, Any], *options: str, command: Sequence[str] = ("true",)) -> list[str]:
+    """The ssh that runs a command on a host, from its Ansible variables; no kept connection is used.
+
+    ``options`` are ssh's own; the words of ``command`` are put together by the host's shell.
+    """
     # of an option that is given twice, ssh takes the first
     argv = ["ssh", "-o", "ControlMaster=no", "-o", "ControlPath=none"]
     argv += shlex.split(" ".join(ssh_arguments()))
@@ -47,7 +50,7 @@ def ssh_argv(variables: Mapping[str, Any]) -> list[str]:
     argv += ["-p", str(variables.get("ansible_port") or 22)]
     if user := variables.get("ansible_user"):
         argv += ["-l", str(user)]
-    return [*argv, str(variables["ansible_host"]), "true"]
+    return [*argv, *options, str(variables["ansible_host"]), *command]
 
 
 def reason(variables: Mapping[str, Any], runner: Runner | None = None) -> str:

@@ -1,1 +1,1 @@
-"""Database servers of either engine, spoken to by their MySQL protocol."""
+"""Database servers of either engine: connections to them, and a schema's move from one to the other."""

@@ -1,5 +1,8 @@
 """A connection to a database server of either engine; runs on servers too, with PyMySQL and the standard library."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pymysql
 from pymysql.constants import CLIENT
 
@@ -11,6 +14,16 @@ class Connection(pymysql.connections.Connection):
 
     server_capabilities: int
     client_flag: int
+    _result: Any
+    _force_close: Callable[[], None]
+
+    def abandon(self) -> None:
+        """Break off in the middle of a result; PyMySQL would read the rest of it first."""
+        result, self._result = self._result, None
+        if result is not None:
+            result.unbuffered_active = False
+            result.connection = None
+        self._force_close()
 
 
 class DrizzleConnection(Connection):

@@ -2,11 +2,15 @@
 
 import contextlib
 import itertools
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hostile_site import Site
 
 from stacksearch import config, schema
@@ -17,8 +21,10 @@ from stacksearch.service import Parts
 from stacksearch.stop import Stop
 from stacksearch.submission import submit
 from stacksearch.urls import Rules
+from tests import mariadb
 from tests.lib.waiting import wait_for
-from tests.stack import Stack, free_port, missing_programs
+from tests.mariadb import Mariadb
+from tests.stack import Process, Stack, free_port, missing_programs
 
 _numbers = itertools.count(1)
 
@@ -137,3 +143,133 @@ def app(services: Stack, site: Site) -> Iterator[App]:
     """The app for one test."""
     with fresh_app(services, site) as made:
         yield made
+
+
+@pytest.fixture(scope="session")
+def mariadbs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Mariadb, Mariadb]]:
+    """Two plain MariaDB servers on free ports of loopback."""
+    if missing := mariadb.missing_programs():
+        pytest.skip(f"this host lacks {', '.join(missing)}")
+    one = Mariadb(tmp_path_factory.mktemp("one"), "--max-allowed-packet=64M").prepare()
+    servers = (one, one.twin(tmp_path_factory.mktemp("two")))
+    try:
+        for server in servers:
+            server.start()
+        yield servers
+    finally:
+        for server in servers:
+            server.stop()
+
+
+class TwoEnds:
+    """A database at one server that is moved to another server, and the command that does it."""
+
+    def __init__(self, source: Mariadb, target: Mariadb, folder: Path) -> None:
+        self.source, self.target = source, target
+        self.folder = folder
+        self.name = f"base{next(_numbers)}"
+        source.give(self.name)
+        target.give(self.name, make=False)
+        self.to = "mariadb"
+        self.file = self.describe()
+
+    def describe(self, **overrides: dict[str, Any]) -> Path:
+        """The file with both ends; ``overrides`` are laid over it."""
+        ends = {
+            end: {
+                "engine": "mariadb", "host": "127.0.0.1", "port": server.port, "user": mariadb.ACCOUNT,
+                "password": mariadb.PASSWORD, "database": self.name, **overrides.get(end, {}),
+            }
+            for end, server in (("source", self.source), ("target", self.target))
+        }  # fmt: skip
+        file = self.folder / "ends.yml"
+        file.touch(0o600)
+        file.write_text(yaml.safe_dump(ends, allow_unicode=True))
+        return file
+
+    def words(self, *more: str) -> list[str]:
+        """The words of the command."""
+        return ["db", "move", "--endpoints", str(self.file), "--to", self.to, *more]
+
+    def move(self, *more: str) -> subprocess.CompletedProcess[str]:
+        """Run the command to its end."""
+        argv = [sys.executable, "-c", _COMMAND, *self.words(*more)]
+        return subprocess.run(argv, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+
+    def killed_at(self, place: str) -> None:
+        """Run the command, which kills itself by SIGKILL at a place (``commit`` 1, 2 …; ``compare``)."""
+        process = self._beside(place, signal.SIGKILL)
+        assert process.wait(mariadb.PATIENCE) == -signal.SIGKILL, process.log.read_text()
+
+    @contextlib.contextmanager
+    def stopped_at(self, place: str) -> Iterator[Process]:
+        """The command, which stands still at a place as long as the block runs, and goes on after it."""
+        process = self._beside(place, signal.SIGSTOP)
+        try:
+            wait_for(lambda: _is_stopped(process), f"the move at {place}", timeout=mariadb.PATIENCE)
+            yield process
+        finally:
+            process.send(signal.SIGCONT)
+
+    def _beside(self, place: str, number: int) -> Process:
+        argv = [sys.executable, "-c", _AT_A_PLACE, place, str(int(number)), *self.words("--yes")]
+        return Process(argv, self.folder / f"move{next(_numbers)}.log").start()
+
+    def make(self, *statements: str) -> None:
+        """Run statements at the source."""
+        self.source.run(*statements, database=self.name)
+
+    def here(self, statement: str) -> list[tuple[Any, ...]]:
+        """Rows of the source."""
+        return self.source.ask(statement, self.name)
+
+    def there(self, statement: str) -> list[tuple[Any, ...]]:
+        """Rows of the target."""
+        return self.target.ask(statement, self.name)
+
+    def journal(self) -> dict[str, tuple[str, int]]:
+        """The state and the rows of each table, as the journal at the target has them; nothing without one."""
+        if "stackctl_move" not in self.target.tables(self.name):
+            return {}
+        rows = self.there("SELECT table_name, state, row_count FROM stackctl_move WHERE table_name <> ''")
+        return {row[0]: (row[1], row[2]) for row in rows}
+
+
+_COMMAND = "import sys; from stackctl.cli import main; main(sys.argv[1:])"
+
+_AT_A_PLACE = """
+import os, sys
+from stackctl import cli
+from stackctl.database.progress import Progress
+
+place, number = sys.argv[1], int(sys.argv[2])
+commits = 0
+
+def see(self, entry):
+    global commits
+    commits += 1
+    if place == f"commit {commits}":
+        os.kill(os.getpid(), number)
+
+def compare(self, table):
+    if place == "compare":
+        os.kill(os.getpid(), number)
+
+Progress.see, Progress.compare = see, compare
+cli.main(sys.argv[3:])
+"""
+"""The command, which sends itself a signal at a place."""
+
+
+def _is_stopped(process: Process) -> bool:
+    assert process.alive(), process.log.read_text(errors="replace")
+    return Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+
+@pytest.fixture
+def two_ends(mariadbs: tuple[Mariadb, Mariadb], tmp_path: Path) -> TwoEnds:
+    """A database of its own for one test, and the command that moves it."""
+    for server in mariadbs:
+        if server.process is None or not server.process.alive():  # an earlier test has killed it
+            server.start()
+    return TwoEnds(*mariadbs, tmp_path)

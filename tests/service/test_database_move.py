@@ -1,0 +1,613 @@
+"""A database moves between two real MariaDB servers: nothing is lost, nothing of others is touched, kills are borne."""
+
+import json
+import signal
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stackctl.database.subset import JOURNAL
+from stacksearch import schema
+from stacksearch.config import DatabaseConfig, Secret
+from stacksearch.database import Database
+from tests import mariadb
+from tests.lib.waiting import wait_for
+from tests.service.conftest import TwoEnds
+from tests.stack import free_port
+
+pytestmark = pytest.mark.service
+
+BYTES = bytes(range(256))
+
+
+def moved(ends: TwoEnds, *words: str) -> str:
+    """Move, all agreed; gives what was told."""
+    done = ends.move("--yes", *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def untouched(ends: TwoEnds) -> bool:
+    """Whether nothing was written at the target."""
+    return ends.target.tables(ends.name) == []
+
+
+# What is moved
+
+TYPES: list[tuple[str, list[tuple[str, object]], str]] = [
+    # the column at the source; literals with what the target gives for them; the column at the target
+    ("TINYINT", [("-128", -128), ("127", 127), ("NULL", None)], "int(11)"),
+    ("TINYINT UNSIGNED", [("255", 255)], "int(11)"),
+    ("BOOL", [("TRUE", 1), ("FALSE", 0), ("-7", -7)], "int(11)"),
+    ("SMALLINT", [("-32768", -32768), ("32767", 32767)], "int(11)"),
+    ("MEDIUMINT UNSIGNED", [("16777215", 16777215)], "int(11)"),
+    ("INT", [("-2147483648", -2147483648), ("2147483647", 2147483647), ("0", 0)], "int(11)"),
+    ("INT UNSIGNED", [("4294967295", 4294967295)], "bigint(20)"),
+    ("INT(5) ZEROFILL", [("42", 42)], "bigint(20)"),
+    ("BIGINT", [("-9223372036854775808", -(2**63)), ("9223372036854775807", 2**63 - 1)], "bigint(20)"),
+    ("BIGINT UNSIGNED", [("9223372036854775807", 2**63 - 1), ("0", 0)], "bigint(20)"),
+    ("DECIMAL(65,30)", [(f"-{'9' * 35}.{'9' * 30}", f"-{'9' * 35}.{'9' * 30}"), ("0", f"0.{'0' * 30}")], "decimal(65,30)"),
+    ("DECIMAL(10,0) UNSIGNED", [("9999999999", "9999999999")], "decimal(10,0)"),
+    ("DOUBLE", [("0.1", 0.1), ("-1.7976931348623157e308", -1.7976931348623157e308), ("5e-324", 5e-324),
+                ("1e16", 1e16), ("123456789.123456789", 123456789.123456789), ("0", 0.0)], "double"),
+    ("DOUBLE(10,3)", [("1.5", 1.5), ("-0.125", -0.125)], "double"),
+    ("FLOAT", [("0.1", struct.unpack("f", struct.pack("f", 0.1))[0]), ("16777216", 16777216.0)], "double"),
+    ("YEAR", [("2155", 2155), ("0", 0)], "int(11)"),
+    ("CHAR(5)", [("'ab '", "ab"), ("'🦀🦀🦀🦀🦀'", "🦀" * 5), ("''", "")], "varchar(5)"),
+    ("VARCHAR(50)", [("'naïve 日本 🦀'", "naïve 日本 🦀"), ("'it''s \\\\ \"q\" `b` %s'", "it's \\ \"q\" `b` %s"),
+                     ("'blank '", "blank "), ("'\\0\\n\\r\\Z\\t'", "\0\n\r\x1a\t"), ("'NULL'", "NULL"),
+                     ("''", ""), ("NULL", None)], "varchar(50)"),
+    ("VARCHAR(50) CHARACTER SET latin1 COLLATE latin1_bin", [("'naïve €'", "naïve €")], "varchar(50)"),
+    ("VARCHAR(50) CHARACTER SET utf8mb3 COLLATE utf8mb3_general_ci", [("'日本'", "日本")], "varchar(50)"),
+    ("TINYTEXT", [("'ü'", "ü")], "text"),
+    ("TEXT", [("REPEAT('🦀', 10000)", "🦀" * 10000)], "text"),
+    ("MEDIUMTEXT", [("REPEAT('x', 1000000)", "x" * 1000000)], "mediumtext"),
+    ("LONGTEXT", [("''", "")], "mediumtext"),
+    ("JSON", [("'{\"a\": \"\\\\\\\\ ü\"}'", '{"a": "\\\\ ü"}')], "mediumtext"),
+    ("BINARY(4)", [("'ab'", b"ab\0\0"), ("0x00FF", b"\x00\xff\0\0")], "varbinary(4)"),
+    ("VARBINARY(256)", [(f"0x{BYTES.hex()}", BYTES), ("''", b""), ("'\\0'", b"\0")], "varbinary(256)"),
+    ("BLOB", [(f"0x{BYTES.hex()}", BYTES), ("''", b""), ("NULL", None)], "blob"),
+    ("LONGBLOB", [(f"REPEAT(0x{BYTES.hex()}, 8000)", BYTES * 8000)], "mediumblob"),
+    ("ENUM('a','it''s')", [("'it''s'", "it's"), ("1", "a"), ("NULL", None)], "enum('a','it''s')"),
+    ("DATE", [("'0001-01-01'", "0001-01-01"), ("'9999-12-31'", "9999-12-31"), ("'2020-02-29'", "2020-02-29")], "date"),
+    ("TIME", [("'00:00:00'", "00:00:00"), ("'23:59:59'", "23:59:59")], "time"),
+    ("DATETIME", [("'0001-01-01 00:00:00'", "0001-01-01 00:00:00"),
+                  ("'9999-12-31 23:59:59'", "9999-12-31 23:59:59")], "datetime"),
+    ("DATETIME(3)", [("'2020-01-01 10:00:00'", "2020-01-01 10:00:00")], "datetime"),
+    ("TIMESTAMP NULL", [("'1970-01-01 00:00:01'", "1970-01-01 00:00:01"),
+                        ("'2038-01-19 03:14:07'", "2038-01-19 03:14:07"), ("NULL", None)], "timestamp"),
+    ("TIMESTAMP(6) NULL", [("'2020-03-29 02:30:00.000001'", "2020-03-29 02:30:00.000001")], "timestamp(6)"),
+    ("TIMESTAMP(3) NULL", [("'2020-10-25 02:30:00.5'", "2020-10-25 02:30:00.500000")], "timestamp(6)"),
+    ("UUID", [("'00112233-4455-6677-8899-AABBCCDDEEFF'", "00112233-4455-6677-8899-aabbccddeeff")], "uuid"),
+]  # fmt: skip
+
+
+def as_text(value: object) -> object:
+    """A value as the tests write it: text for what is neither a number nor bytes."""
+    return value if value is None or isinstance(value, (int, float, bytes, str)) else str(value)
+
+
+def test_every_type_with_its_edges(two_ends: TwoEnds) -> None:
+    """Every value is at the target what it was, whatever its type is called there."""
+    columns = [words for words, _, _ in TYPES]
+    names = [f"c{number}" for number in range(len(TYPES))]
+    definitions = ", ".join(f"{name} {words}" for name, words in zip(names, columns, strict=True))
+    two_ends.make(f"CREATE TABLE every (id INT PRIMARY KEY, {definitions}) ENGINE=InnoDB")
+    depth = max(len(values) for _, values, _ in TYPES)
+    for row in range(depth):
+        literals = [values[row % len(values)][0] for _, values, _ in TYPES]
+        two_ends.make(f"INSERT INTO every VALUES ({row}, {', '.join(literals)})")
+
+    moved(two_ends)
+
+    asked = ", ".join(f"CAST({name} AS CHAR)" if "date" in words.lower() or "time" in words.lower() else name
+                      for name, words in zip(names, columns, strict=True))  # fmt: skip
+    for row, *found in two_ends.there(f"SELECT id, {asked} FROM every ORDER BY id"):
+        expected = [values[row % len(values)][1] for _, values, _ in TYPES]
+        assert [as_text(value) for value in found] == expected
+    told = two_ends.there(
+        f"SELECT COLUMN_TYPE FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = '{two_ends.name}' "
+        "AND TABLE_NAME = 'every' AND COLUMN_NAME <> 'id' ORDER BY ORDINAL_POSITION"
+    )
+    assert [row[0] for row in told] == [after for _, _, after in TYPES]
+    assert JOURNAL not in two_ends.target.tables(two_ends.name)
+
+
+def test_what_belongs_to_a_table(two_ends: TwoEnds) -> None:
+    """Keys, defaults, comments, the next number: read back at the target they are what they were."""
+    two_ends.make(
+        """CREATE TABLE `odd``name` (
+            id BIGINT NOT NULL AUTO_INCREMENT,
+            `a``b` VARCHAR(50) COLLATE utf8mb4_bin NOT NULL DEFAULT 'it''s \\\\ ü🦀' COMMENT 'what''s \\\\ this',
+            n INT NOT NULL DEFAULT -7,
+            d DECIMAL(6,2) DEFAULT 1.5,
+            f DOUBLE NOT NULL DEFAULT 0.1,
+            v VARBINARY(8) DEFAULT 0xFF0041,
+            e ENUM('a','b''c') NOT NULL DEFAULT 'b''c',
+            day DATE DEFAULT '2020-01-02',
+            seen TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6),
+            t TEXT,
+            PRIMARY KEY (id), UNIQUE KEY u (`a``b`(10), n), KEY words (t(20)), KEY n (n)
+        ) ENGINE=InnoDB AUTO_INCREMENT=4711 COMMENT='all that''s odd' COLLATE utf8mb4_general_ci""",
+        "INSERT INTO `odd``name` (id, t) VALUES (0 + 5, 'x')",
+    )
+    moved(two_ends)
+    shown = "SHOW CREATE TABLE `odd``name`"
+    assert two_ends.there(shown)[0][1] == two_ends.here(shown)[0][1]
+    assert two_ends.there("SELECT * FROM `odd``name`") == two_ends.here("SELECT * FROM `odd``name`")
+    two_ends.target.run("INSERT INTO `odd``name` (n) VALUES (1)", database=two_ends.name)
+    assert two_ends.there("SELECT MAX(id) FROM `odd``name`") == [(4711,)]
+    assert two_ends.there("SELECT `a``b` FROM `odd``name` WHERE id = 4711") == [("it's \\ ü🦀",)]
+
+
+def test_a_zero_that_counts_by_itself_stays_a_zero(two_ends: TwoEnds) -> None:
+    two_ends.make(
+        "CREATE TABLE t (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY)",
+        "INSERT INTO t VALUES (-1), (1)",
+        "UPDATE t SET id = 0 WHERE id = 1",
+    )
+    moved(two_ends)
+    assert two_ends.there("SELECT id FROM t ORDER BY id") == [(-1,), (0,)]
+
+
+def test_foreign_keys(two_ends: TwoEnds) -> None:
+    """Children before their parents by name, a circle, a table that leads to itself; all hold at the target."""
+    two_ends.make(
+        "SET foreign_key_checks = 0",
+        """CREATE TABLE a (id INT UNSIGNED PRIMARY KEY, up INT UNSIGNED, z INT UNSIGNED,
+            FOREIGN KEY (up) REFERENCES a (id) ON DELETE CASCADE,
+            CONSTRAINT to_z FOREIGN KEY (z) REFERENCES z (id) ON DELETE SET NULL ON UPDATE CASCADE)""",
+        """CREATE TABLE z (id INT UNSIGNED PRIMARY KEY, a INT UNSIGNED, FOREIGN KEY (a) REFERENCES a (id))""",
+        "INSERT INTO a VALUES (1, 3, 7), (2, 1, NULL), (3, NULL, NULL)",
+        "INSERT INTO z VALUES (7, 2), (8, NULL)",
+    )
+    moved(two_ends)
+    assert two_ends.there("SELECT * FROM a ORDER BY id") == two_ends.here("SELECT * FROM a ORDER BY id")
+    two_ends.target.run("UPDATE z SET id = 9, a = NULL WHERE id = 7", database=two_ends.name)
+    assert two_ends.there("SELECT z FROM a WHERE id = 1") == [(9,)]
+    two_ends.target.run("DELETE FROM a WHERE id = 3", database=two_ends.name)
+    assert two_ends.there("SELECT id FROM a") == []
+
+
+def test_keys_of_several_columns_and_other_orders(two_ends: TwoEnds) -> None:
+    """Tables are read on by keys of every ordered kind, by an ENUM's in one go, and without any."""
+    two_ends.make(
+        "CREATE TABLE texts (a VARCHAR(20) COLLATE utf8mb4_general_ci, b INT, PRIMARY KEY (a, b))",
+        "INSERT INTO texts VALUES ('b', 2), ('B', 1), ('a', 3), ('ä', 4), ('', 5), ('🦀', 6)",
+        "CREATE TABLE bytes (a VARBINARY(9), d DATE, PRIMARY KEY (a, d))",
+        "INSERT INTO bytes VALUES ('', '2020-01-01'), (0x00, '2020-01-01'), (0xFF, '2020-01-01'), (0xFF, '2021-01-01')",
+        "CREATE TABLE kinds (e ENUM('z','a'), PRIMARY KEY (e))",
+        "INSERT INTO kinds VALUES ('a'), ('z')",
+        "CREATE TABLE no_key (a INT, b TEXT)",
+        "INSERT INTO no_key VALUES (1, 'x'), (1, 'x'), (NULL, NULL)",
+    )
+    moved(two_ends)
+    for asked in (
+        "SELECT * FROM texts ORDER BY a, b",
+        "SELECT * FROM bytes ORDER BY a, d",
+        "SELECT * FROM kinds ORDER BY e",
+        "SELECT * FROM no_key ORDER BY a, b",
+    ):
+        assert two_ends.there(asked) == two_ends.here(asked)
+
+
+def test_an_empty_database(two_ends: TwoEnds) -> None:
+    moved(two_ends)
+    assert two_ends.target.tables(two_ends.name) == []
+
+
+def test_the_search_app_goes_on_at_the_target(two_ends: TwoEnds) -> None:
+    """stacksearch's own schema and rows, and the app itself on them."""
+
+    def database(port: int) -> Database:
+        return Database(
+            DatabaseConfig(
+                host="127.0.0.1", port=port, name=two_ends.name, user=mariadb.ACCOUNT,
+                password=Secret(mariadb.PASSWORD),
+            )
+        )  # fmt: skip
+
+    here = database(two_ends.source.port)
+    schema.migrate(here)
+    here.close()
+    two_ends.make(
+        "INSERT INTO url (digest, address, state, moment, depth, seed, generation, attempts, lease, document, reason) "
+        "VALUES ('d1', 'http://a/🦀', 'done', 1, 0, 1, 1, 0, '', 1, ''), "
+        "('d2', 'http://a/b', 'failed', 2, 1, 1, 1, 3, 'x', NULL, 'it''s gone')",
+        "INSERT INTO document (digest, title, size, added, indexed) VALUES ('d1', 'Naïve 🦀', 10, 1, 1)",
+        "INSERT INTO document_part VALUES (1, 0, 'body ü'), (1, 1, REPEAT('🦀', 15000))",
+    )
+    moved(two_ends)
+    there = database(two_ends.target.port)
+    assert schema.version(there) == schema.LATEST
+    assert schema.migrate(there) == []
+    there.close()
+    for table in ("url", "document", "document_part", "migration"):
+        assert two_ends.there(f"SELECT * FROM {table} ORDER BY 1, 2") == (
+            two_ends.here(f"SELECT * FROM {table} ORDER BY 1, 2")
+        )
+
+
+def test_the_plan_and_the_report_as_json(two_ends: TwoEnds) -> None:
+    two_ends.make("CREATE TABLE t (id INT PRIMARY KEY, b BOOL)", "INSERT INTO t VALUES (1, 1), (2, NULL)")
+    planned = two_ends.move("--check", "--json")
+    assert planned.returncode == 0, planned.stderr
+    plan = json.loads(planned.stdout)
+    assert plan["tables"] == [{"table": "t", "fate": "new", "rows": 2, "bytes": 32, "done": 0}]
+    assert [(change["column"], change["before"], change["after"]) for change in plan["changes"]] == (
+        [("b", "TINYINT(1)", "INT")]
+    )
+    assert plan["moved"] == []
+    assert untouched(two_ends)
+    report = json.loads(two_ends.move("--yes", "--json").stdout)
+    ((table, rows, fault),) = [(one["table"], one["rows"], one["fault"]) for one in report["moved"]]
+    assert (table, rows, fault) == ("t", 2, None)
+
+
+# Kills
+
+ROWS = 50_000
+
+
+@pytest.fixture
+def many(two_ends: TwoEnds) -> TwoEnds:
+    """A table of 50,000 rows that takes a dozen commits, one without a key, and a small one."""
+    two_ends.make(
+        "CREATE TABLE big (a VARCHAR(12) COLLATE utf8mb4_bin, n INT, words TEXT, PRIMARY KEY (a, n))",
+        f"INSERT INTO big SELECT CONCAT('k', MOD(seq, 97)), seq, CONCAT(REPEAT('🦀x', 40), seq) FROM seq_1_to_{ROWS}",
+        "CREATE TABLE keyless (n INT, words TEXT)",
+        "INSERT INTO keyless SELECT seq, REPEAT('y', 400) FROM seq_1_to_6000",
+        "CREATE TABLE small (id INT PRIMARY KEY, n INT)",
+        "INSERT INTO small VALUES (1, 1), (2, 2)",
+    )
+    return two_ends
+
+
+def same(ends: TwoEnds) -> bool:
+    """Whether both ends hold the same, as the servers themselves count and sum."""
+    asked = (
+        "SELECT COUNT(*), SUM(n), SUM(CRC32(words)), COUNT(DISTINCT a, n) FROM big",
+        "SELECT COUNT(*), SUM(n), SUM(CRC32(words)), COUNT(DISTINCT n) FROM keyless",
+        "SELECT COUNT(*), SUM(id), SUM(n), 0 FROM small",
+    )
+    return all(ends.there(query) == ends.here(query) for query in asked) and ends.journal() == {}
+
+
+def test_a_move_that_is_killed_again_and_again_comes_to_its_end(many: TwoEnds) -> None:
+    """Each run goes on where the last one was killed: it commits once, then it is killed."""
+    seen = []
+    for _ in range(4):
+        many.killed_at("commit 1")
+        seen.append(many.journal()["big"][1])
+    assert seen == sorted(set(seen))
+    assert seen[0] > 0
+    assert seen[-1] < ROWS
+    said = moved(many)
+    assert "goes on" in said
+    assert same(many)
+
+
+def test_killed_before_it_is_committed(many: TwoEnds) -> None:
+    """Rows that were written and not committed are not there, and are written once."""
+    with many.stopped_at("commit 2") as process:
+        before = many.journal()["big"]
+        with many.target.connect(many.name) as blocker, blocker.cursor() as cursor:
+            blocker.autocommit(False)
+            cursor.execute(f"SELECT * FROM {JOURNAL} WHERE table_name = 'big' FOR UPDATE")
+            process.send(signal.SIGCONT)
+            wait_for(lambda: waits_for_the_journal(many), "the update of the journal", timeout=mariadb.PATIENCE)
+            process.kill()
+            blocker.rollback()
+    wait_for(lambda: not waits_for_the_journal(many), "the server to see that it is gone", timeout=mariadb.PATIENCE)
+    assert many.journal()["big"] == before
+    assert many.there("SELECT COUNT(*) FROM big") == [(before[1],)]
+    moved(many)
+    assert same(many)
+
+
+def waits_for_the_journal(ends: TwoEnds) -> bool:
+    asked = f"SELECT 1 FROM information_schema.PROCESSLIST WHERE DB = '{ends.name}' AND INFO LIKE 'UPDATE%{JOURNAL}%'"
+    return bool(ends.target.ask(asked))
+
+
+def test_killed_while_both_ends_are_compared(many: TwoEnds) -> None:
+    many.killed_at("compare")
+    assert {state for state, _ in many.journal().values()} == {"loaded"}
+    said = moved(many)
+    assert "is there" in said
+    assert same(many)
+
+
+def test_a_table_without_a_key_begins_anew(many: TwoEnds) -> None:
+    two = many
+    two.make("DROP TABLE big", "CREATE TABLE big (a VARCHAR(12), n INT, words TEXT, PRIMARY KEY (a, n))")
+    two.killed_at("commit 2")  # the first commit is that of the empty table
+    assert 0 < two.journal()["keyless"][1] < 6000
+    moved(two)
+    assert same(two)
+
+
+def test_the_target_server_is_killed(many: TwoEnds) -> None:
+    with many.stopped_at("commit 2") as process:
+        many.target.kill()
+    assert process.wait(mariadb.PATIENCE) == 1
+    said = process.log.read_text()
+    assert "went away" in said or "broke" in said
+    assert "the same command goes on" in said
+    assert "Traceback" not in said
+    many.target.start()
+    assert 0 < many.journal()["big"][1] < ROWS
+    moved(many)
+    assert same(many)
+
+
+def test_the_source_server_is_killed(many: TwoEnds) -> None:
+    with many.stopped_at("commit 2") as process:
+        many.source.kill()
+    assert process.wait(mariadb.PATIENCE) == 1
+    assert "Traceback" not in process.log.read_text()
+    many.source.start()
+    moved(many)
+    assert same(many)
+
+
+def test_interrupted(many: TwoEnds) -> None:
+    with many.stopped_at("commit 2") as process:
+        process.send(signal.SIGINT)
+    assert process.wait(mariadb.PATIENCE) == 130
+    assert "run the same command again" in process.log.read_text()
+    moved(many)
+    assert same(many)
+
+
+def test_a_second_move_waits_and_gives_up(many: TwoEnds) -> None:
+    with many.stopped_at("commit 1") as process:
+        other = many.move("--yes")
+        assert other.returncode == 1
+        assert "another move" in other.stderr
+    assert process.wait(mariadb.PATIENCE) == 0
+    assert same(many)
+
+
+def test_another_definition_at_the_source_begins_anew(many: TwoEnds) -> None:
+    many.killed_at("commit 2")
+    many.make("ALTER TABLE big ADD COLUMN more INT NOT NULL DEFAULT 5")
+    said = moved(many)
+    assert "begins anew" in said
+    assert many.there("SELECT COUNT(*), SUM(more) FROM big") == [(ROWS, 5 * ROWS)]
+    assert same(many)
+
+
+def test_a_table_that_is_gone_from_the_source_stays_at_the_target(many: TwoEnds) -> None:
+    many.killed_at("commit 2")
+    many.make("DROP TABLE big")
+    said = moved(many)
+    assert "big was begun by an earlier run and is gone" in said
+    assert "big" in many.target.tables(many.name)
+    assert many.journal() == {}
+
+
+def test_another_move_that_was_not_ended(many: TwoEnds) -> None:
+    many.killed_at("commit 1")
+    many.source.give(f"{many.name}x")
+    many.source.run("CREATE TABLE t (id INT PRIMARY KEY)", database=f"{many.name}x")
+    many.describe(source={"database": f"{many.name}x"})
+    done = many.move("--yes")
+    assert done.returncode == 3
+    assert f"a move from {many.name} on mariadb" in done.stderr
+    assert many.journal()["big"][0] == "loading"
+
+
+# What the comparison finds
+
+
+def test_a_row_that_was_changed_at_the_target(many: TwoEnds) -> None:
+    with many.stopped_at("compare") as process:
+        many.target.run("UPDATE small SET n = 3 WHERE id = 2", database=many.name)
+    assert process.wait(mariadb.PATIENCE) == 4
+    said = process.log.read_text()
+    assert "small: the target's 2 rows are not those that were written" in said
+    assert "big:" not in said.partition("differ")[2]
+    assert many.journal()["small"][0] == "differs"
+
+    again = many.move("--yes")
+    assert again.returncode == 3
+    assert "--replace small" in again.stderr
+    assert many.there("SELECT n FROM small WHERE id = 2") == [(3,)]
+    moved(many, "--replace", "small")
+    assert same(many)
+
+
+def test_a_row_that_is_lost_at_the_target(many: TwoEnds) -> None:
+    with many.stopped_at("compare") as process:
+        many.target.run("DELETE FROM big WHERE n = 777", database=many.name)
+    assert process.wait(mariadb.PATIENCE) == 4
+    assert f"big: the target holds {ROWS - 1} rows where {ROWS} were written" in process.log.read_text()
+
+
+def test_a_source_that_was_written_to(many: TwoEnds) -> None:
+    """Rows are read as of one moment; what comes later is not moved, and is told."""
+    with many.stopped_at("commit 1") as process:
+        many.make("UPDATE small SET n = 9 WHERE id = 1", "INSERT INTO keyless VALUES (1, 'late')")
+    assert process.wait(mariadb.PATIENCE) == 4
+    said = process.log.read_text()
+    assert "small: rows of the source have changed since they were moved" in said
+    assert "keyless: the source has 6001 rows by now; 6000 were moved" in said
+    moved(many, "--replace", "small", "--replace", "keyless")
+    assert same(many)
+
+
+# Refusals
+
+
+def test_all_that_cannot_be_moved_is_told_at_once(two_ends: TwoEnds) -> None:
+    two_ends.make(
+        "CREATE TABLE good (id INT PRIMARY KEY, p INT)",
+        """CREATE TABLE bad (
+            id INT PRIMARY KEY, bits BIT(3), many SET('a','b'), place POINT, address INET6,
+            twice INT AS (id * 2) VIRTUAL, thrice INT AS (id * 3) STORED, ghost INT INVISIBLE,
+            made DATETIME DEFAULT CURRENT_TIMESTAMP, changed DATETIME ON UPDATE CURRENT_TIMESTAMP,
+            bare TIMESTAMP NOT NULL, words TEXT DEFAULT 'x', random UUID DEFAULT UUID(), wide VARCHAR(16384),
+            other VARCHAR(20) CHARACTER SET latin2, small INT CHECK (small < 9), long_key VARCHAR(300),
+            FULLTEXT KEY ft (words), KEY too_long (long_key), CONSTRAINT below CHECK (id < 1000))""",
+        "CREATE TABLE old (id INT) ENGINE=MyISAM",
+        "CREATE TABLE parts (id INT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 2",
+        "CREATE TABLE versions (id INT PRIMARY KEY) WITH SYSTEM VERSIONING",
+        "CREATE VIEW seen AS SELECT id FROM good",
+        "CREATE SEQUENCE counter",
+        "CREATE TRIGGER bell BEFORE INSERT ON good FOR EACH ROW SET NEW.p = 1",
+        "CREATE PROCEDURE doing() SELECT 1",
+        "CREATE FUNCTION knowing() RETURNS INT RETURN 1",
+        "CREATE EVENT nightly ON SCHEDULE EVERY 1 DAY DO DELETE FROM good",
+    )
+    done = two_ends.move("--yes", "--json")
+    assert done.returncode == 3
+    refusals = {(refusal["table"], refusal["column"]) for refusal in json.loads(done.stdout)["refusals"]}
+    columns = {
+        "bits", "many", "place", "address", "twice", "thrice", "ghost", "made", "changed", "bare", "words", "random",
+        "wide", "other", "long_key",
+    }  # fmt: skip
+    others = {"bad", "old", "parts", "versions", "seen", "counter", "good", "doing", "knowing", "nightly"}
+    assert refusals == {("bad", column) for column in columns} | {(name, "") for name in others}
+    for words in (
+        "ft is a FULLTEXT index",
+        "the check below",
+        "the check small",
+        "the trigger bell",
+        "kept by MyISAM",
+    ):
+        assert words in done.stderr
+    assert untouched(two_ends)
+
+
+def test_rows_that_cannot_be_moved_are_told_at_once(two_ends: TwoEnds) -> None:
+    two_ends.make(
+        """CREATE TABLE t (
+            id INT PRIMARY KEY, big BIGINT UNSIGNED, moment DATETIME(3), never DATETIME, half DATE, span TIME,
+            zero TIMESTAMP NULL, state ENUM('a','b'), huge LONGBLOB, name VARCHAR(20) COLLATE utf8mb4_uca1400_as_cs,
+            title VARCHAR(20) COLLATE utf8mb4_uca1400_as_ci, UNIQUE KEY name (name), UNIQUE KEY title (title))""",
+        "INSERT INTO t VALUES (1, 18446744073709551615, '2020-01-01 00:00:00.5', '0000-00-00', '2020-00-10', '-10:00', "
+        "'0000-00-00', 'zzz', REPEAT('x', 16777216), 'a', 'Resume')",
+        "INSERT INTO t VALUES (2, 1, '2020-01-01', '2020-01-01', '2020-01-01', '10:00', '2020-01-01', 'a', 'x', 'b', "
+        "'résumé')",
+        "INSERT INTO t (id, moment) VALUES (3, '2020-01-01 00:00:00.25')",
+    )
+    done = two_ends.move("--yes", "--json")
+    assert done.returncode == 3
+    found = {refusal["column"]: refusal["what"] for refusal in json.loads(done.stdout)["refusals"]}
+    assert set(found) == {"big", "moment", "never", "half", "span", "zero", "state", "huge", "title"}
+    assert "(2 rows)" in found["moment"]
+    assert "(1 row)" in found["big"]
+    assert "unique key title stand there twice" in found["title"]
+    assert "18446744073709551615" not in done.stderr
+    assert untouched(two_ends)
+
+
+def test_a_row_that_is_longer_than_the_target_takes(two_ends: TwoEnds) -> None:
+    two_ends.make(
+        "CREATE TABLE t (id INT PRIMARY KEY, b MEDIUMBLOB)", "INSERT INTO t VALUES (1, REPEAT('x', 9000000))"
+    )
+    two_ends.target.run("SET GLOBAL max_allowed_packet = 16777216")
+    try:
+        done = two_ends.move("--yes")
+    finally:
+        two_ends.target.run("SET GLOBAL max_allowed_packet = 67108864")
+    assert done.returncode == 3
+    assert "max_allowed_packet = 18874368" in done.stderr
+    assert untouched(two_ends)
+    moved(two_ends)
+    assert two_ends.there("SELECT LENGTH(b), MD5(b) FROM t") == two_ends.here("SELECT LENGTH(b), MD5(b) FROM t")
+
+
+def test_a_table_in_the_way(two_ends: TwoEnds) -> None:
+    two_ends.make(
+        "CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)", "CREATE TABLE u (id INT PRIMARY KEY)"
+    )
+    two_ends.target.run(
+        f"CREATE DATABASE {two_ends.name}",
+        f"CREATE TABLE {two_ends.name}.t (precious INT)",
+        f"INSERT INTO {two_ends.name}.t VALUES (42)",
+        f"CREATE TABLE {two_ends.name}.unrelated (id INT)",
+    )
+    done = two_ends.move("--yes")
+    assert done.returncode == 3
+    assert "t: the target has a table of this name; --replace t drops that one with all its rows" in done.stderr
+    assert two_ends.target.tables(two_ends.name) == ["t", "unrelated"]
+    assert two_ends.there("SELECT precious FROM t") == [(42,)]
+    moved(two_ends, "--replace", "t")
+    assert two_ends.there("SELECT id FROM t") == [(1,)]
+    assert two_ends.target.tables(two_ends.name) == ["t", "u", "unrelated"]
+
+
+def test_nobody_agreed(two_ends: TwoEnds) -> None:
+    two_ends.make("CREATE TABLE t (id INT PRIMARY KEY)")
+    done = two_ends.move()
+    assert done.returncode == 3
+    assert "--yes agrees to it" in done.stderr
+    assert untouched(two_ends)
+
+
+# Bad input
+
+
+def test_a_wrong_password(two_ends: TwoEnds) -> None:
+    for end in ("source", "target"):
+        two_ends.describe(**{end: {"password": "wrong"}})
+        done = two_ends.move("--yes")
+        assert done.returncode == 1
+        assert f"does not let {mariadb.ACCOUNT} in" in done.stderr
+        assert "check the account's name and password" in done.stderr
+        assert mariadb.PASSWORD not in done.stdout + done.stderr
+
+
+def test_a_server_that_does_not_answer(two_ends: TwoEnds) -> None:
+    port = free_port()
+    for end in ("source", "target"):
+        two_ends.describe(**{end: {"port": port}})
+        done = two_ends.move("--yes")
+        assert done.returncode == 1
+        assert f"mariadb at 127.0.0.1:{port} does not answer" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words", "said"),
+    [
+        ({"source": {"database": "nowhere"}}, [], "has no database nowhere"),
+        ({}, ["--replace", "nothing"], "--replace names nothing"),
+        ({}, ["--to", "drizzle"], "--to drizzle, and the target of"),
+        ({}, ["--to", "postgres"], "--to postgres, and the target of"),
+        ({}, ["--host", "a"], "leave the options of a site out"),
+    ],
+)
+def test_wrong_input(two_ends: TwoEnds, overrides: dict[str, Any], words: list[str], said: str) -> None:
+    two_ends.source.give("nowhere", make=False)
+    two_ends.describe(**overrides)
+    done = two_ends.move("--yes", *words)
+    assert done.returncode == 2, done.stderr
+    assert said in done.stderr
+
+
+def test_a_database_onto_itself(two_ends: TwoEnds) -> None:
+    two_ends.make("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)")
+    two_ends.describe(target={"host": "localhost", "port": two_ends.source.port})
+    done = two_ends.move("--yes", "--replace", "t")
+    assert done.returncode == 2
+    assert "are the same database" in done.stderr
+    assert two_ends.here("SELECT id FROM t") == [(1,)]
+
+
+def test_a_file_that_others_can_read(two_ends: TwoEnds) -> None:
+    two_ends.file.chmod(0o644)
+    done = two_ends.move("--yes")
+    assert done.returncode == 2
+    assert "chmod 600" in done.stderr
+
+
+def test_no_secret_is_in_a_command_line(many: TwoEnds) -> None:
+    with many.stopped_at("commit 1") as process:
+        shown = Path(f"/proc/{process.pid}/cmdline").read_bytes() + Path(f"/proc/{process.pid}/environ").read_bytes()
+        assert mariadb.PASSWORD.encode() not in shown
+    assert process.wait(mariadb.PATIENCE) == 0

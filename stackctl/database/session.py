@@ -104,7 +104,7 @@ class Session:
                 port=server.port,
                 unix_socket=server.socket,
                 user=server.user,
-                password=server.password.reveal(),
+                password=server.password.reveal().encode("utf-8"),
                 autocommit=True,
                 charset="utf8mb4",
                 use_unicode=False,

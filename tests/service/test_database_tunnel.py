@@ -136,9 +136,9 @@ with tunnel("metal-1", {sshd!r}, "127.0.0.1", {server.port}):
 def test_nothing_answers_at_that_port(sshd: dict[str, Any]) -> None:
     before = children()
     port = free_port()
-    with pytest.raises(StackctlError, match=f"metal-1: nothing answers at its port {port}"):
-        with tunnel("metal-1", sshd, "127.0.0.1", port):
-            raise AssertionError("unreachable")
+    nothing = f"metal-1: nothing answers at its port {port}"
+    with pytest.raises(StackctlError, match=nothing), tunnel("metal-1", sshd, "127.0.0.1", port):
+        raise AssertionError("unreachable")
     assert children() == before
 
 
@@ -159,9 +159,8 @@ def test_no_way_there(sshd: dict[str, Any], change: dict[str, Any], said: str) -
     if change.get("ansible_ssh_common_args"):
         variables["ansible_ssh_common_args"] = f"-F /dev/null -o UserKnownHostsFile={folder / 'others'}"
     before = children()
-    with pytest.raises(StackctlError, match=said):
-        with tunnel("metal-1", variables, "127.0.0.1", 3306):
-            raise AssertionError("unreachable")
+    with pytest.raises(StackctlError, match=said), tunnel("metal-1", variables, "127.0.0.1", 3306):
+        raise AssertionError("unreachable")
     assert children() == before
 
 

@@ -16,7 +16,7 @@ import pymysql
 from tests.lib.waiting import wait_for
 from tests.stack import Process, free_port
 
-ACCOUNT, PASSWORD = "app", "geheim 'ü' \\"
+ACCOUNT, PASSWORD = "app", "geheim 'q' \\"
 PATIENCE = 300.0
 """Seconds that a server may take to start on a busy machine."""
 _AS_ROOT = ["--user=root"] if os.geteuid() == 0 else []

@@ -90,7 +90,8 @@ def _doubles(session: Session, engine: Engine, table: Table, doubles: Doubles) -
         yield Refusal(
             table.name,
             ", ".join(doubles.texts),
-            f"under utf8_general_ci or utf8_bin {count} values of {_key_words(doubles.key)} stand there twice",
+            f"under its new collation, values of {_key_words(doubles.key)} are equal that were not "
+            f"({count} of them stand there more than once)",
             f"change them; SELECT {grouped}, COUNT(*) FROM {name(table.name)} GROUP BY {grouped} "
             "HAVING COUNT(*) > 1 lists them",
         )

@@ -1,4 +1,7 @@
-"""A database moves between two real MariaDB servers: nothing is lost, nothing of others is touched, kills are borne."""
+"""A database moves between two real MariaDB servers: nothing is lost, nothing of others is touched, kills are borne.
+
+Where MariaDB stands in for nothing: what only Drizzle does is not shown here.
+"""
 
 import json
 import signal
@@ -20,6 +23,7 @@ from tests.stack import free_port
 pytestmark = pytest.mark.service
 
 BYTES = bytes(range(256))
+NINES = f"-{'9' * 35}.{'9' * 30}"
 
 
 def moved(ends: TwoEnds, *words: str) -> str:
@@ -48,7 +52,7 @@ TYPES: list[tuple[str, list[tuple[str, object]], str]] = [
     ("INT(5) ZEROFILL", [("42", 42)], "bigint(20)"),
     ("BIGINT", [("-9223372036854775808", -(2**63)), ("9223372036854775807", 2**63 - 1)], "bigint(20)"),
     ("BIGINT UNSIGNED", [("9223372036854775807", 2**63 - 1), ("0", 0)], "bigint(20)"),
-    ("DECIMAL(65,30)", [(f"-{'9' * 35}.{'9' * 30}", f"-{'9' * 35}.{'9' * 30}"), ("0", f"0.{'0' * 30}")], "decimal(65,30)"),
+    ("DECIMAL(65,30)", [(NINES, NINES), ("0", f"0.{'0' * 30}")], "decimal(65,30)"),
     ("DECIMAL(10,0) UNSIGNED", [("9999999999", "9999999999")], "decimal(10,0)"),
     ("DOUBLE", [("0.1", 0.1), ("-1.7976931348623157e308", -1.7976931348623157e308), ("5e-324", 5e-324),
                 ("1e16", 1e16), ("123456789.123456789", 123456789.123456789), ("0", 0.0)], "double"),
@@ -71,7 +75,8 @@ TYPES: list[tuple[str, list[tuple[str, object]], str]] = [
     ("BLOB", [(f"0x{BYTES.hex()}", BYTES), ("''", b""), ("NULL", None)], "blob"),
     ("LONGBLOB", [(f"REPEAT(0x{BYTES.hex()}, 8000)", BYTES * 8000)], "mediumblob"),
     ("ENUM('a','it''s')", [("'it''s'", "it's"), ("1", "a"), ("NULL", None)], "enum('a','it''s')"),
-    ("DATE", [("'0001-01-01'", "0001-01-01"), ("'9999-12-31'", "9999-12-31"), ("'2020-02-29'", "2020-02-29")], "date"),
+    ("DATE", [("'0001-01-01'", "0001-01-01"), ("'9999-12-31'", "9999-12-31"),
+              ("'2020-02-29'", "2020-02-29")], "date"),
     ("TIME", [("'00:00:00'", "00:00:00"), ("'23:59:59'", "23:59:59")], "time"),
     ("DATETIME", [("'0001-01-01 00:00:00'", "0001-01-01 00:00:00"),
                   ("'9999-12-31 23:59:59'", "9999-12-31 23:59:59")], "datetime"),
@@ -124,7 +129,7 @@ def test_what_belongs_to_a_table(two_ends: TwoEnds) -> None:
             n INT NOT NULL DEFAULT -7,
             d DECIMAL(6,2) DEFAULT 1.5,
             f DOUBLE NOT NULL DEFAULT 0.1,
-            v VARBINARY(8) DEFAULT 0xFF0041,
+            v VARBINARY(8) DEFAULT 'abc',
             e ENUM('a','b''c') NOT NULL DEFAULT 'b''c',
             day DATE DEFAULT '2020-01-02',
             seen TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6),
@@ -140,6 +145,19 @@ def test_what_belongs_to_a_table(two_ends: TwoEnds) -> None:
     two_ends.target.run("INSERT INTO `odd``name` (n) VALUES (1)", database=two_ends.name)
     assert two_ends.there("SELECT MAX(id) FROM `odd``name`") == [(4711,)]
     assert two_ends.there("SELECT `a``b` FROM `odd``name` WHERE id = 4711") == [("it's \\ ü🦀",)]
+
+
+def test_defaults_that_information_schema_cannot_show(two_ends: TwoEnds) -> None:
+    """It shows bytes that are no text, and characters of four bytes, as question marks."""
+    two_ends.make(
+        "CREATE TABLE t (id INT PRIMARY KEY, v VARBINARY(8) NOT NULL DEFAULT 0xFF0041, w VARCHAR(9) DEFAULT '🦀?')",
+        "INSERT INTO t (id) VALUES (1)",
+        "CREATE TABLE blank (id INT PRIMARY KEY, w VARCHAR(9) DEFAULT '🦀?')",
+    )
+    moved(two_ends)
+    two_ends.target.run("INSERT INTO t (id) VALUES (2)", "INSERT INTO blank (id) VALUES (1)", database=two_ends.name)
+    assert two_ends.there("SELECT v, w FROM t") == [(b"\xff\0A", "🦀?")] * 2
+    assert two_ends.there("SELECT w FROM blank") == [("🦀?",)]
 
 
 def test_a_zero_that_counts_by_itself_stays_a_zero(two_ends: TwoEnds) -> None:
@@ -177,7 +195,7 @@ def test_keys_of_several_columns_and_other_orders(two_ends: TwoEnds) -> None:
         "CREATE TABLE texts (a VARCHAR(20) COLLATE utf8mb4_general_ci, b INT, PRIMARY KEY (a, b))",
         "INSERT INTO texts VALUES ('b', 2), ('B', 1), ('a', 3), ('ä', 4), ('', 5), ('🦀', 6)",
         "CREATE TABLE bytes (a VARBINARY(9), d DATE, PRIMARY KEY (a, d))",
-        "INSERT INTO bytes VALUES ('', '2020-01-01'), (0x00, '2020-01-01'), (0xFF, '2020-01-01'), (0xFF, '2021-01-01')",
+        "INSERT INTO bytes VALUES ('', '2020-01-01'), (0x00, '2020-01-01'), (0xFF, '2020-01-01'), (0xFF, '2021-1-1')",
         "CREATE TABLE kinds (e ENUM('z','a'), PRIMARY KEY (e))",
         "INSERT INTO kinds VALUES ('a'), ('z')",
         "CREATE TABLE no_key (a INT, b TEXT)",
@@ -213,9 +231,8 @@ def test_the_search_app_goes_on_at_the_target(two_ends: TwoEnds) -> None:
     schema.migrate(here)
     here.close()
     two_ends.make(
-        "INSERT INTO url (digest, address, state, moment, depth, seed, generation, attempts, lease, document, reason) "
-        "VALUES ('d1', 'http://a/🦀', 'done', 1, 0, 1, 1, 0, '', 1, ''), "
-        "('d2', 'http://a/b', 'failed', 2, 1, 1, 1, 3, 'x', NULL, 'it''s gone')",
+        "INSERT INTO url VALUES (5, 'd1', 'http://a/🦀', 'done', 1, 0, 1, 1, 0, '', 1, ''), "
+        "(7, 'd2', 'http://a/b', 'failed', 2, 1, 1, 1, 3, 'x', NULL, 'it''s gone')",
         "INSERT INTO document (digest, title, size, added, indexed) VALUES ('d1', 'Naïve 🦀', 10, 1, 1)",
         "INSERT INTO document_part VALUES (1, 0, 'body ü'), (1, 1, REPEAT('🦀', 15000))",
     )
@@ -449,8 +466,9 @@ def test_all_that_cannot_be_moved_is_told_at_once(two_ends: TwoEnds) -> None:
             id INT PRIMARY KEY, bits BIT(3), many SET('a','b'), place POINT, address INET6,
             twice INT AS (id * 2) VIRTUAL, thrice INT AS (id * 3) STORED, ghost INT INVISIBLE,
             made DATETIME DEFAULT CURRENT_TIMESTAMP, changed DATETIME ON UPDATE CURRENT_TIMESTAMP,
-            bare TIMESTAMP NOT NULL, words TEXT DEFAULT 'x', random UUID DEFAULT UUID(), wide VARCHAR(16384),
-            other VARCHAR(20) CHARACTER SET latin2, small INT CHECK (small < 9), long_key VARCHAR(300),
+            bare TIMESTAMP NOT NULL, words TEXT DEFAULT 'x', random UUID DEFAULT UUID(),
+            wide VARCHAR(16384) CHARACTER SET ascii, other VARCHAR(20) CHARACTER SET latin2,
+            small INT CHECK (small < 9), long_key VARCHAR(300),
             FULLTEXT KEY ft (words), KEY too_long (long_key), CONSTRAINT below CHECK (id < 1000))""",
         "CREATE TABLE old (id INT) ENGINE=MyISAM",
         "CREATE TABLE parts (id INT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 2",
@@ -471,13 +489,7 @@ def test_all_that_cannot_be_moved_is_told_at_once(two_ends: TwoEnds) -> None:
     }  # fmt: skip
     others = {"bad", "old", "parts", "versions", "seen", "counter", "good", "doing", "knowing", "nightly"}
     assert refusals == {("bad", column) for column in columns} | {(name, "") for name in others}
-    for words in (
-        "ft is a FULLTEXT index",
-        "the check below",
-        "the check small",
-        "the trigger bell",
-        "kept by MyISAM",
-    ):
+    for words in ("ft is a FULLTEXT index", "the check below", "the check small", "the trigger bell", "by MyISAM"):
         assert words in done.stderr
     assert untouched(two_ends)
 
@@ -488,8 +500,8 @@ def test_rows_that_cannot_be_moved_are_told_at_once(two_ends: TwoEnds) -> None:
             id INT PRIMARY KEY, big BIGINT UNSIGNED, moment DATETIME(3), never DATETIME, half DATE, span TIME,
             zero TIMESTAMP NULL, state ENUM('a','b'), huge LONGBLOB, name VARCHAR(20) COLLATE utf8mb4_uca1400_as_cs,
             title VARCHAR(20) COLLATE utf8mb4_uca1400_as_ci, UNIQUE KEY name (name), UNIQUE KEY title (title))""",
-        "INSERT INTO t VALUES (1, 18446744073709551615, '2020-01-01 00:00:00.5', '0000-00-00', '2020-00-10', '-10:00', "
-        "'0000-00-00', 'zzz', REPEAT('x', 16777216), 'a', 'Resume')",
+        "INSERT INTO t VALUES (1, 18446744073709551615, '2020-01-01 00:00:00.5', '0000-00-00', '2020-00-10', "
+        "'-10:00', '0000-00-00', 'zzz', REPEAT('x', 16777216), 'a', 'Resume')",
         "INSERT INTO t VALUES (2, 1, '2020-01-01', '2020-01-01', '2020-01-01', '10:00', '2020-01-01', 'a', 'x', 'b', "
         "'résumé')",
         "INSERT INTO t (id, moment) VALUES (3, '2020-01-01 00:00:00.25')",
@@ -500,15 +512,13 @@ def test_rows_that_cannot_be_moved_are_told_at_once(two_ends: TwoEnds) -> None:
     assert set(found) == {"big", "moment", "never", "half", "span", "zero", "state", "huge", "title"}
     assert "(2 rows)" in found["moment"]
     assert "(1 row)" in found["big"]
-    assert "unique key title stand there twice" in found["title"]
+    assert "values of the unique key title are equal that were not" in found["title"]
     assert "18446744073709551615" not in done.stderr
     assert untouched(two_ends)
 
 
 def test_a_row_that_is_longer_than_the_target_takes(two_ends: TwoEnds) -> None:
-    two_ends.make(
-        "CREATE TABLE t (id INT PRIMARY KEY, b MEDIUMBLOB)", "INSERT INTO t VALUES (1, REPEAT('x', 9000000))"
-    )
+    two_ends.make("CREATE TABLE t (id INT PRIMARY KEY, b MEDIUMBLOB)", "INSERT INTO t VALUES (1, REPEAT('x', 9e6))")
     two_ends.target.run("SET GLOBAL max_allowed_packet = 16777216")
     try:
         done = two_ends.move("--yes")
@@ -522,9 +532,7 @@ def test_a_row_that_is_longer_than_the_target_takes(two_ends: TwoEnds) -> None:
 
 
 def test_a_table_in_the_way(two_ends: TwoEnds) -> None:
-    two_ends.make(
-        "CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)", "CREATE TABLE u (id INT PRIMARY KEY)"
-    )
+    two_ends.make("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)", "CREATE TABLE u (id INT)")
     two_ends.target.run(
         f"CREATE DATABASE {two_ends.name}",
         f"CREATE TABLE {two_ends.name}.t (precious INT)",

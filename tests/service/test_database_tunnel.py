@@ -137,9 +137,9 @@ with tunnel("metal-1", {sshd!r}, "127.0.0.1", {server.port}):
 def test_nothing_answers_at_that_port(sshd: dict[str, Any]) -> None:
     before = children()
     port = free_port()
-    with pytest.raises(StackctlError, match=f"metal-1: nothing answers at its port {port}"):
-        with tunnel("metal-1", sshd, "127.0.0.1", port):
-            raise AssertionError("unreachable")
+    nothing = f"metal-1: nothing answers at its port {port}"
+    with pytest.raises(StackctlError, match=nothing), tunnel("metal-1", sshd, "127.0.0.1", port):
+        raise AssertionError("unreachable")
     assert children() == before
 
 

@@ -5,6 +5,7 @@ CREATE TABLE shows wrongly: defaults of VARBINARY, whose bytes above 0x7F all ap
 """
 
 import re
+from dataclasses import replace
 
 from stackctl.database.facts import (
     ColumnFacts,
@@ -44,7 +45,7 @@ def read_schema(session: Session, schema: str) -> SchemaFacts:
 def with_defaults(facts: TableFacts, defaults: dict[str, bytes | None]) -> TableFacts:
     """The table with the defaults of its VARBINARY columns as DATA_DICTIONARY has them."""
     columns = tuple(
-        ColumnFacts(**{**column.__dict__, "default": DefaultFacts("literal", value)})
+        replace(column, default=DefaultFacts("literal", value))
         if column.type.startswith("varbinary")
         and column.default is not None
         and column.default.kind == "literal"
@@ -52,7 +53,7 @@ def with_defaults(facts: TableFacts, defaults: dict[str, bytes | None]) -> Table
         else column
         for column in facts.columns
     )
-    return TableFacts(**{**facts.__dict__, "columns": columns})
+    return replace(facts, columns=columns)
 
 
 def read_create(shown: str, schema: str) -> TableFacts:
@@ -158,7 +159,7 @@ def _table(scanner: _Scanner, schema: str) -> TableFacts:
 def _collated(column: ColumnFacts, of_table: str | None) -> ColumnFacts:
     """An ENUM's collation is not shown; it is taken to be the table's."""
     if column.type == "enum" and column.collation is None:
-        return ColumnFacts(**{**column.__dict__, "collation": of_table})
+        return replace(column, collation=of_table)
     return column
 
 

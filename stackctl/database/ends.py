@@ -3,8 +3,7 @@
 import contextlib
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 from stackctl.database.engines import engine
@@ -147,17 +146,4 @@ def _reached(end: End) -> Iterator[Server]:
     variables = {name: value for name in _SSH_VARIABLES if (value := end.host.get(name)) is not None}
     variables.setdefault("ansible_host", end.host.name)
     with tunnel(end.host.name, variables, end.server.host, end.server.port) as path:
-        yield _through(end.server, Path(path))
-
-
-def _through(server: Server, path: Path) -> Server:
-    return Server(
-        server.engine,
-        server.user,
-        server.password,
-        server.database,
-        server.host,
-        server.port,
-        str(path),
-        server.label,
-    )
+        yield replace(end.server, socket=path)

@@ -88,9 +88,9 @@ def _decimal(column: Column) -> Canonical:
             number = exact.quantize(step, context=_CONTEXT)
         except (decimal.InvalidOperation, UnicodeDecodeError):
             raise UnfitError(f"{_shown(raw)} is no decimal number") from None
-        if number != exact or abs(number) >= decimal.Decimal(1).scaleb(column.length - column.scale):
+        if number != exact or number.copy_abs() >= decimal.Decimal(1).scaleb(column.length - column.scale):
             raise UnfitError(f"{_shown(raw)} does not fit into DECIMAL({column.length},{column.scale})")
-        return f"{abs(number) if number == 0 else number:f}".encode("ascii")
+        return f"{number.copy_abs() if number == 0 else number:f}".encode("ascii")  # abs() would round
 
     return read
 

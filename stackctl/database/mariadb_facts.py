@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from stackctl.database.facts import (
     CheckFacts,
@@ -138,7 +139,7 @@ def _column(session: Session, table: str, column: Record) -> ColumnFacts:
     default = read_default(column["COLUMN_DEFAULT"])
     if default is not None and default.kind == "literal" and b"?" in default.value:
         default = _asked_default(session, table, facts.name)
-    return ColumnFacts(**{**facts.__dict__, "default": default})
+    return replace(facts, default=default)
 
 
 def read_default(shown: str | None) -> DefaultFacts | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from stackctl import console
+from stackctl.database.checksum import EMPTY
 from stackctl.database.ddl import create_table
 from stackctl.database.engine import Engine
 from stackctl.database.engines import engine, reader, writer
@@ -81,10 +82,10 @@ def move(
     report = Report(plan, verdicts, time.monotonic() - began)
     faults = [f"  {verdict.table}: {verdict.fault}" for verdict in verdicts if verdict.fault]
     if faults:
-        again = " ".join(f"--replace {verdict.table}" for verdict in verdicts if verdict.fault)
+        again = [f"--replace {verdict.table}" for verdict in verdicts if verdict.difference]
         raise FaultError(
             "both ends were compared after the move, and they differ:\n" + "\n".join(faults),
-            hint=f"stop what writes to either end, then move these again: {again}",
+            hint=f"stop what writes to either end, then run the same command again {' '.join(again)}".rstrip(),
         )
     return report
 
@@ -142,10 +143,8 @@ class _Work:
 
     def look(self) -> MovePlan:
         """The plan: everything that is to be known before anything is written."""
-        of_source, _ = self.engines
         with console.step(f"look at {self.source.title}"):
-            facts = of_source.read_schema(self.reading, self.source.database)
-            translation = translate(facts)
+            translation = self._translated()
             self.movables = {movable.table.name: movable for movable in translation.tables}
             if unknown := self.job.replace - self.movables.keys():
                 raise InputError(f"--replace names {', '.join(sorted(unknown))}, and the source has no such table")
@@ -164,6 +163,10 @@ class _Work:
             translation.changes,
             tuple(sorted({*translation.refusals, *refusals, *in_the_way})),
         )
+
+    def _translated(self) -> Translation:
+        """The source's schema as it is now."""
+        return translate(self.engines[0].read_schema(self.reading, self.source.database))
 
     def _measured(self, translation: Translation) -> tuple[dict[str, Measure], list[Refusal]]:
         measured: dict[str, Measure] = {}
@@ -220,7 +223,7 @@ class _Work:
             done = self._load(plan, ends, entries, progress)
             verdicts = self._compare(plan, done, progress)
         for verdict in verdicts:
-            if verdict.fault:
+            if verdict.difference and not verdict.redefined:
                 journal.record(replace(done[verdict.table], state="differs"))
         guard.release()
         if not any(verdict.fault for verdict in verdicts):
@@ -264,16 +267,28 @@ class _Work:
         return done
 
     def _compare(self, plan: MovePlan, done: Mapping[str, Entry], progress: Progress) -> tuple[Verdict, ...]:
-        verdicts = []
+        verdicts = {}
         with console.step("compare both ends"), self._snapshot():
+            redefined = self._redefined()
             for table in plan.tables:
                 progress.compare(table.name)
-                movable = self.movables[table.name]
+                movable, moved = self.movables[table.name], done[table.name].done
+                if table.name in redefined:
+                    continue
                 plain = [name(column.name) for column in movable.table.columns]
                 there = sum_of(self.writing, movable.table, plain)
                 here = sum_of(self.reading, movable.table, movable.reads)
-                verdicts.append(Verdict(table.name, done[table.name].done, there, here))
-        return tuple(verdicts)
+                verdicts[table.name] = Verdict(table.name, moved, there, here)
+        for title in sorted(redefined | self._redefined()):
+            moved = done[title].done if title in done else EMPTY
+            verdicts[title] = Verdict(title, moved, moved, moved, redefined=True)
+        return tuple(verdicts.values())
+
+    def _redefined(self) -> set[str]:
+        """The tables that the source has made, changed or dropped since the plan was made."""
+        planned = {(title, movable.table.digest) for title, movable in self.movables.items()}
+        now = {(movable.table.name, movable.table.digest) for movable in self._translated().tables}
+        return {title for title, _ in planned ^ now}
 
     @contextmanager
     def _snapshot(self) -> Iterator[None]:

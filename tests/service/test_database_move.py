@@ -456,6 +456,28 @@ def test_a_source_that_was_written_to(many: TwoEnds) -> None:
     assert same(many)
 
 
+def test_a_table_that_is_made_meanwhile(many: TwoEnds) -> None:
+    """It is told, and moved by the next run."""
+    with many.stopped_at("commit 1") as process:
+        many.make("CREATE TABLE late (id INT PRIMARY KEY)")
+    assert process.wait(mariadb.PATIENCE) == 4
+    assert "late: the source has made, changed or dropped it meanwhile" in process.log.read_text()
+    moved(many)
+    assert many.target.tables(many.name) == ["big", "keyless", "late", "small"]
+    assert same(many)
+
+
+def test_a_table_that_is_changed_meanwhile(many: TwoEnds) -> None:
+    """It cannot be read as of the moment at which the move began; the next run moves it as it is."""
+    with many.stopped_at("commit 1") as process:
+        many.make("ALTER TABLE small ADD COLUMN more INT, FORCE")
+    assert process.wait(mariadb.PATIENCE) == 1
+    assert "was changed while it was read" in process.log.read_text()
+    moved(many)
+    assert many.there("SELECT more FROM small") == [(None,), (None,)]
+    assert same(many)
+
+
 # Refusals
 
 

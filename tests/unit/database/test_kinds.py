@@ -18,10 +18,12 @@ def of(kind: str, **words: object) -> Column:
     return Column("c", kind, **words)  # type: ignore[arg-type]
 
 
+NINES = b"9" * 35 + b"." + b"9" * 30
 COLUMNS = {
     "int": of("int"),
     "bigint": of("bigint"),
     "decimal": of("decimal", length=10, scale=3),
+    "longest decimal": of("decimal", length=65, scale=30),
     "double": of("double"),
     "varchar": of("varchar", length=50),
     "text": of("text", length=100),
@@ -51,6 +53,8 @@ def test_every_kind_is_tried_here() -> None:
         ("decimal", b"1.5", b"1.500", b"1.500"),
         ("decimal", b"-0.000", b"0.000", b"0.000"),
         ("decimal", b"-9999999.999", b"-9999999.999", b"-9999999.999"),
+        ("longest decimal", NINES, NINES, NINES),
+        ("longest decimal", b"-" + NINES, b"-" + NINES, b"-" + NINES),
         ("double", b"10000000000", b"10000000000.0", b"10000000000.0e+0"),
         ("double", b"1e308", b"1e+308", b"1.0e+308"),
         ("double", b"-0", b"0.0", b"0.0e+0"),
@@ -139,6 +143,7 @@ VALUES = {
     "int": st.integers(-(2**31), 2**31 - 1).map(str),
     "bigint": st.integers(-(2**63), 2**63 - 1).map(str),
     "decimal": st.decimals("-9999999.999", "9999999.999", places=3).map(str),
+    "longest decimal": st.integers(0, 10**65 - 1).map(lambda digits: f"{digits // 10**30}.{digits % 10**30:030}"),
     "double": st.floats(allow_nan=False, allow_infinity=False).map(repr),
     "varchar": st.text(),
     "text": st.text(max_size=25),

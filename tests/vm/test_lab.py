@@ -7,7 +7,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +186,66 @@ def test_apt_installs_from_the_controllers_mirror(machine: Machine) -> None:
     assert "Hello" in machine.ssh("hello").stdout
 
 
+def cut(machine: Machine, _: Path) -> None:
+    """The power goes, and comes back."""
+    machine.power_off()
+    assert machine.power() is Power.OFF
+    machine.power_on()
+    machine.wait_ssh()
+
+
+def reboot(machine: Machine, _: Path) -> None:
+    """The guest reboots by itself, in the same QEMU."""
+    before, pid = boot_id(machine), machine.pid()
+    machine.ssh("systemctl reboot", check=False)
+
+    def rebooted() -> bool:
+        said = machine.ssh("cat /proc/sys/kernel/random/boot_id", check=False)
+        return said.returncode == 0 and said.stdout.strip() != before
+
+    wait_for(rebooted, "the reboot", timeout=900)
+    assert machine.pid() == pid
+
+
+def power_off(machine: Machine, inventory: Path) -> None:
+    """The guest powers itself off, and `lab up` starts it."""
+    machine.ssh("systemctl poweroff", check=False)
+    wait_for(lambda: machine.power() is Power.OFF, "the end of the machine", timeout=600)
+    (found,) = json.loads(stackctl(inventory, "status", "--json").stdout)
+    assert found["state"] == "off"
+    stackctl(inventory, "up")
+
+
+def crash(machine: Machine, inventory: Path) -> None:
+    """QEMU is killed, which is seen, and `lab up` starts it."""
+    pid = machine.pid()
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: machine.power() is Power.CRASHED, "the crash", timeout=600)
+    (found,) = json.loads(stackctl(inventory, "status", "--json").stdout)
+    assert (found["state"], found["pid"]) == ("crashed", None)
+    stackctl(inventory, "up")
+
+
+ENDS: dict[str, Callable[[Machine, Path], None]] = {
+    "power cut": cut,
+    "reboot": reboot,
+    "power off": power_off,
+    "crash": crash,
+}
+"""Ways in which a machine ends and comes back."""
+
+
+def test_it_comes_back_with_what_was_synced(machine: Machine, lab_inventory: Path, end: str) -> None:
+    before, at = boot_id(machine), machine.endpoint
+    machine.ssh(f"echo '{end}' > /root/kept && sync")
+    ENDS[end](machine, lab_inventory)
+    assert machine.power() is Power.RUNNING
+    assert boot_id(machine) != before
+    assert machine.endpoint == at, "ports stay the same"
+    assert machine.ssh("cat /root/kept").stdout == f"{end}\n"
+
+
 def test_a_disk_is_pulled(machine: Machine) -> None:
     with machine.qmp() as session:
         session.execute("device_del", id="data-disk-3")
@@ -196,54 +256,6 @@ def test_a_disk_is_pulled(machine: Machine) -> None:
         timeout=600,
     )
     assert len([disk for disk in block_devices(machine) if disk["name"].startswith("sd")]) == 3
-
-
-def test_a_power_cut_keeps_what_was_synced(machine: Machine) -> None:
-    """And brings back the disk that was pulled."""
-    before, at = boot_id(machine), machine.endpoint
-    machine.ssh("echo kept > /root/kept; sync")
-    machine.power_off()
-    assert machine.power() is Power.OFF
-    machine.power_on()
-    machine.wait_ssh()
-    assert boot_id(machine) != before
-    assert machine.endpoint == at, "ports stay the same"
-    assert machine.ssh("cat /root/kept").stdout == "kept\n"
-    assert len([disk for disk in block_devices(machine) if disk["name"].startswith("sd")]) == 4
-
-
-def test_the_guest_reboots_by_itself(machine: Machine) -> None:
-    before, pid = boot_id(machine), machine.pid()
-    machine.ssh("systemctl reboot", check=False)
-
-    def rebooted() -> bool:
-        said = machine.ssh("cat /proc/sys/kernel/random/boot_id", check=False)
-        return said.returncode == 0 and said.stdout.strip() != before
-
-    wait_for(rebooted, "the reboot", timeout=600)
-    assert machine.pid() == pid
-
-
-def test_a_guest_that_powers_off_is_off_and_up_starts_it(machine: Machine, lab_inventory: Path) -> None:
-    before = boot_id(machine)
-    machine.ssh("systemctl poweroff", check=False)
-    wait_for(lambda: machine.power() is Power.OFF, "the end of the machine", timeout=600)
-    (found,) = json.loads(stackctl(lab_inventory, "status", "--json").stdout)
-    assert found["state"] == "off"
-    stackctl(lab_inventory, "up")
-    assert boot_id(machine) != before
-    assert machine.ssh("cat /root/kept").stdout == "kept\n"
-
-
-def test_a_crashed_qemu_is_seen_and_started_again(machine: Machine, lab_inventory: Path) -> None:
-    pid = machine.pid()
-    assert pid is not None
-    os.kill(pid, signal.SIGKILL)
-    wait_for(lambda: machine.power() is Power.CRASHED, "the crash", timeout=600)
-    (found,) = json.loads(stackctl(lab_inventory, "status", "--json").stdout)
-    assert (found["state"], found["pid"]) == ("crashed", None)
-    stackctl(lab_inventory, "up")
-    assert machine.power() is Power.RUNNING
 
 
 def test_down_refuses_to_delete_data_without_a_word(machine: Machine, lab_inventory: Path) -> None:
@@ -261,6 +273,7 @@ def test_down_with_kept_disks_then_up(machine: Machine, lab_inventory: Path) -> 
     assert machine.power() is Power.OFF
     assert machine.pid() is None
     stackctl(lab_inventory, "up")
+    assert len([disk for disk in block_devices(machine) if disk["name"].startswith("sd")]) == 4, "the pulled one too"
     said = machine.ssh(f"head -c 9 {FIRST_DISK}").stdout
     assert said == "something"
     assert "unclean" not in machine.ssh("dmesg | grep -i ext4").stdout
@@ -315,6 +328,8 @@ def qemus_in(folder: Path) -> list[int]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "end" in metafunc.fixturenames:
+        metafunc.parametrize("end", draw(metafunc.config, "ends", list(ENDS), 2))
     if "moment" in metafunc.fixturenames:
         metafunc.parametrize("moment", draw(metafunc.config, "moments", MOMENTS, 4))
 

@@ -212,7 +212,8 @@ FOREIGN = {
     ),
     "empty-table": ("printf 'label: dos\\n' | sfdisk -q {2}", "an empty partition table (dos)"),
     "lost-table": (
-        f"printf 'name=\"x\"\\n' | {GPT}; mkfs.xfs -q -L lost {{2}}1; wipefs -qa {{2}}; blockdev --rereadpt {{2}}",
+        f"printf 'name=\"x\"\\n' | {GPT}; mkfs.xfs -q -L lost {{2}}1; udevadm settle; wipefs -qa {{2}};"
+        " until blockdev --rereadpt {2} 2>/dev/null; do udevadm settle; done",
         "xfs file system 'lost' at 1 MiB, where a first partition begins",
     ),
     "pv": ("pvcreate -qq -y {2}", "LVM physical volume on the whole disk"),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from .errors import NodeError
 from .process import Runner
+from .running import working_directory
 
 _NAME = re.compile(r"[A-Za-z0-9_]{1,64}")
 _HOST = re.compile(r"[A-Za-z0-9_.:%/-]{1,255}")
@@ -161,7 +162,11 @@ def initialise(
     """
     if is_initialised(directory):
         return False
-    if (current := running_directory(proc)) and current != directory.resolve() and _holds_databases(current):
+    if (
+        (current := working_directory("mariadbd", proc))
+        and current != directory.resolve()
+        and _holds_databases(current)
+    ):
         raise NodeError(
             f"MariaDB runs with its data in {current}, and {directory} is empty",
             kind="refused",
@@ -183,17 +188,6 @@ def initialise(
     fresh.chmod(0o750)
     fresh.replace(directory)
     return True
-
-
-def running_directory(proc: Path = Path("/proc")) -> Path | None:
-    """Where the running server has its data: the folder it works in; None where none runs."""
-    for comm in proc.glob("[0-9]*/comm"):
-        try:
-            if comm.read_text().strip() == "mariadbd":
-                return (comm.parent / "cwd").readlink()
-        except OSError:
-            continue
-    return None
 
 
 def _holds_databases(directory: Path) -> bool:

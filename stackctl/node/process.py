@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import BufferedReader
+from pathlib import Path
 from typing import IO, Protocol
 
 
@@ -132,3 +133,49 @@ def reading(argv: Sequence[str], stdin: IO[bytes]) -> Iterator[BufferedReader]:
             yield process.stdout
         finally:
             process.kill()
+
+
+@dataclass(frozen=True)
+class Running:
+    """A process that runs beside this one."""
+
+    process: subprocess.Popen[bytes] = field(repr=False)
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def ended(self) -> int | None:
+        """The code that it has ended with; None while it runs."""
+        return self.process.poll()
+
+
+@contextmanager
+def running(
+    argv: Sequence[str], *, output: Path, env: Mapping[str, str] | None = None, timeout: float = 60.0
+) -> Iterator[Running]:
+    """A process that runs while the block does; all that it says goes to the file ``output``.
+
+    It is told to end afterwards, and killed when it has not ended ``timeout`` seconds later.
+    Raises ProcessError when the program is missing or cannot be run.
+    """
+    with output.open("wb") as file:
+        try:
+            process = subprocess.Popen(
+                tuple(argv),
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=file,
+                env={**os.environ, "LC_ALL": "C.UTF-8", **(env or {})},
+            )
+        except OSError as error:
+            raise ProcessError(Result(tuple(argv), 127, stderr=f"{argv[0]}: {error.strerror}")) from None
+    try:
+        yield Running(process)
+    finally:
+        process.terminate()
+        try:
+            process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

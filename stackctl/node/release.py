@@ -3,11 +3,13 @@
 import hashlib
 import os
 import platform
+import re
 import shutil
 import sys
 import tarfile
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -16,6 +18,10 @@ from .process import Runner
 
 _PROBE = "import os, sys, platform; print('%d.%d' % sys.version_info[:2], platform.machine(), os.confstr(2))"
 """What ``look`` asks of an interpreter that is not this process's own; 2 is CS_GNU_LIBC_VERSION."""
+_DIGEST = re.compile(r"[0-9a-f]{16}")
+
+Fill = Callable[[Path, Path], None]
+"""Puts what an archive holds into an empty folder; NodeError where it does not fit."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +54,34 @@ class Releases:
         present = [entry.name for entry in self._in_order()]
         return Found(*self._runs_on(), current=current, present=tuple(present))
 
-    def install(self, digest: str, archive: Path, checksum: str) -> None:
+    def check_own(self) -> None:
+        """Refuse a folder that holds anything else than releases of ours."""
+        strangers = []
+        for entry in self.root.iterdir() if self.root.is_dir() else ():
+            ours = (entry.name == "releases" and entry.is_dir() and not entry.is_symlink()) or (
+                entry.name.startswith(".current-" if entry.name != "current" else "current") and entry.is_symlink()
+            )
+            if not ours:
+                strangers.append(entry.name)
+        if self._home().is_dir():
+            strangers += [
+                f"releases/{entry.name}"
+                for entry in self._home().iterdir()
+                if not entry.name.startswith(".new-") and not _DIGEST.fullmatch(entry.name)
+            ]
+        if self.root.exists() and not self.root.is_dir():
+            strangers.append("a file of this name")
+        if strangers:
+            raise NodeError(
+                f"{self.root} is not ours: it holds {', '.join(sorted(strangers)[:5])}",
+                kind="refused",
+                hint=f"move {self.root} away; the releases of an archive go there",
+            )
+
+    def install(self, digest: str, archive: Path, checksum: str, fill: Fill | None = None) -> None:
         """Unpack the archive as the release ``digest``: whole or not at all, also over a power cut.
 
-        ``checksum`` is the archive's SHA-256 in hex.
+        ``checksum`` is the archive's SHA-256 in hex. Without ``fill`` it is an app's: plain files, compiled.
         """
         with archive.open("rb") as stream:
             if hashlib.file_digest(stream, "sha256").hexdigest() != checksum:
@@ -65,10 +95,7 @@ class Releases:
                 shutil.rmtree(leftover, ignore_errors=True)
             folder = Path(tempfile.mkdtemp(prefix=".new-", dir=self._home()))
             try:
-                _unpack(archive, folder)
-                # what does not compile is for another version of Python and is never imported
-                compiling = ["-m", "compileall", "-q", "-j", "0", "--invalidation-mode", "unchecked-hash"]
-                self.runner.run([self.interpreter, *compiling, str(folder)], check=False)
+                (fill or self._fill)(archive, folder)
                 folder.chmod(0o755)
                 os.sync()
                 folder.rename(self._home() / digest)
@@ -103,6 +130,20 @@ class Releases:
         for entry in old:
             shutil.rmtree(entry, ignore_errors=True)
         return [entry.name for entry in old]
+
+    def folder(self, digest: str) -> Path:
+        """Where a release lies."""
+        return self._home() / digest
+
+    def leave(self) -> None:
+        """Let no release be in force."""
+        (self.root / "current").unlink(missing_ok=True)
+
+    def _fill(self, archive: Path, folder: Path) -> None:
+        _unpack(archive, folder)
+        # what does not compile is for another version of Python and is never imported
+        compiling = ["-m", "compileall", "-q", "-j", "0", "--invalidation-mode", "unchecked-hash"]
+        self.runner.run([self.interpreter, *compiling, str(folder)], check=False)
 
     def _home(self) -> Path:
         return self.root / "releases"

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.node import errors, mariadb, process
+from ansible.module_utils.node import errors, mariadb, process, running
 
 DOCUMENTATION = r"""
 module: stackctl_mariadb_data

@@ -8,6 +8,7 @@ from stackctl.node import mariadb
 from stackctl.node.errors import NodeError
 from stackctl.node.mariadb import Account, Found
 from stackctl.node.process import RecordingRunner, Result
+from stackctl.node.running import working_directory
 
 _ACCOUNT = Account("stacksearch", "stacksearch", "%", "correct horse")
 _DIGEST = "*5C98B0BA6C9EB7BD9CE2B2DC26EB5B81E0ACB8C5"
@@ -184,9 +185,10 @@ def test_the_running_servers_own_directory_passes(tmp_path: Path) -> None:
     for name in ("mysql", "ibdata1"):
         (directory / name).mkdir(parents=True)
     proc = _running(tmp_path, directory)
-    assert mariadb.running_directory(proc) == directory
+    assert working_directory("mariadbd", proc) == directory
     assert not mariadb.initialise(RecordingRunner(_installs), directory, proc=proc)
-    assert mariadb.running_directory(tmp_path / "empty") is None
+    assert working_directory("mariadbd", tmp_path / "empty") is None
+    assert working_directory("drizzled", proc) is None
 
 
 def test_a_failed_filling_leaves_the_directory_empty(tmp_path: Path) -> None:

@@ -71,6 +71,7 @@ class Drizzle:
     """Who runs drizzled; None for this process's own user."""
     start_timeout: float = 900.0
     """Seconds until it answers; a recovery after a crash takes its time."""
+    trial: type[Trial] = Trial
 
     @property
     def releases(self) -> Releases:
@@ -139,7 +140,7 @@ class Drizzle:
         options = self._options(service)
         drizzle_config.check_files(options, [self.places.users])
         drizzle_config.check_log(options, drizzle_data.log_size(service.data))
-        Trial(tree, self.user, self.places.trials, users=service.users).run(options)
+        self.trial(tree, self.user, self.places.trials, users=service.users).run(options)
         done = self._switch(service, wanted, previous)
         return Outcome((*told, *done), tuple(due), self._prune(service, check=check))
 

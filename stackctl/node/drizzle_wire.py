@@ -221,10 +221,15 @@ def main(argv: Sequence[str]) -> int:
         return 1
     if words.gearman and words.users:
         servers = words.gearman.replace("'", "")
-        with Client(words.host, words.port, *first_user(words.users)) as client:
-            if client.query(f"SELECT gman_servers_set('{servers}')")[0][0] is None:
-                sys.stderr.write(f"gearman_udf does not take {servers}\n")
-                return 1
+        try:
+            with Client(words.host, words.port, *first_user(words.users)) as client:
+                taken = client.query(f"SELECT gman_servers_set('{servers}')")[0][0]
+        except (WireError, OSError) as failure:
+            sys.stderr.write(f"gearman_udf is not told of {servers}: {failure}\n")
+            return 1
+        if taken is None:
+            sys.stderr.write(f"gearman_udf does not take {servers}\n")
+            return 1
     return 0
 
 

@@ -1,5 +1,6 @@
 """A server without disks of its own, at the speed of the host, that carries all services: made once a session."""
 
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,29 @@ from tests.lib.applied import Server
 from tests.lib.container import Container
 
 NAME = "native-1"
+DRIZZLE = "STACKCTL_DRIZZLE_ARCHIVE"
+"""Names an archive of a real Drizzle; no distribution has one."""
+NOT_SHOWN = (
+    f"{DRIZZLE} names no archive, so nothing of a running Drizzle was shown: role, stack, kill -9, upgrade, roll-back"
+)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say once what was not shown."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    if any(NOT_SHOWN in str(report.longrepr) for report in skipped):
+        terminalreporter.write_line(f"not shown: {NOT_SHOWN}", yellow=True)
+
+
+@pytest.fixture(scope="session")
+def drizzle_archive() -> Path:
+    """The archive of a real Drizzle."""
+    named = os.environ.get(DRIZZLE)
+    if not named:
+        pytest.skip(NOT_SHOWN)
+    file = Path(named).resolve()
+    assert file.is_file(), f"{DRIZZLE}: there is no file {file}"
+    return file
 
 
 @pytest.fixture(scope="session")
@@ -43,15 +67,20 @@ def machine(private_state: Path, tmp_path_factory: pytest.TempPathFactory) -> It
 @pytest.fixture(scope="session")
 def bare(machine: Container, tmp_path_factory: pytest.TempPathFactory) -> Server:
     """The same with a site around it: the lab's own settings, all services, no layout."""
-    folder = tmp_path_factory.mktemp("site")
+    return site_of(machine, tmp_path_factory.mktemp("site"))
+
+
+def site_of(machine: Container, folder: Path, **variables: object) -> Server:
+    """A site of one server with all services and no layout; ``variables`` are the host's."""
     roles = ["database", "queue", "cache", "search"]
     host = {"address": "127.0.0.1", "port": machine.ssh_port, "roles": roles}
-    (folder / "stack.yml").write_text(yaml.safe_dump({"plugin": "stackctl", "site": "native", "hosts": {NAME: host}}))
+    site = {"plugin": "stackctl", "site": "native", "hosts": {machine.name: host}}
+    (folder / "stack.yml").write_text(yaml.safe_dump(site))
     shutil.copytree(paths.data("inventories", "lab", "group_vars"), folder / "group_vars")
     reach = {"ansible_ssh_common_args": " ".join(machine.ssh_options)}
     (folder / "host_vars").mkdir()
-    (folder / "host_vars" / f"{NAME}.yml").write_text(yaml.safe_dump(reach))
-    return Server(folder, NAME, machine.ssh)
+    (folder / "host_vars" / f"{machine.name}.yml").write_text(yaml.safe_dump({**reach, **variables}))
+    return Server(folder, machine.name, machine.ssh)
 
 
 @pytest.fixture(scope="session")

@@ -50,10 +50,7 @@ class Trial:
             self._own(folder / "data")
             said = folder / "said"
             with process.running(
-                [*self._as_user(), *self._argv(folder)],
-                output=said,
-                env={"LD_LIBRARY_PATH": ":".join(map(str, self.tree.search))},
-                timeout=self.timeout,
+                [*self._as_user(), *self._argv(folder)], output=said, timeout=self.timeout
             ) as drizzled:
                 self._wait(drizzled, places.port, said)
                 self._check_allocator(drizzled)
@@ -88,6 +85,9 @@ class Trial:
     def _argv(self, folder: Path) -> list[str]:
         tree = self.tree
         return [
+            # by env, so that no program of the system runs with these libraries
+            "env",
+            f"LD_LIBRARY_PATH={':'.join(map(str, tree.search))}",
             str(tree.root / tree.program),
             f"--config-dir={folder / 'etc'}",
             f"--basedir={tree.root / tree.base}",

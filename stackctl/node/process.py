@@ -151,9 +151,7 @@ class Running:
 
 
 @contextmanager
-def running(
-    argv: Sequence[str], *, output: Path, env: Mapping[str, str] | None = None, timeout: float = 60.0
-) -> Iterator[Running]:
+def running(argv: Sequence[str], *, output: Path, timeout: float = 60.0) -> Iterator[Running]:
     """A process that runs while the block does; all that it says goes to the file ``output``.
 
     It is told to end afterwards, and killed when it has not ended ``timeout`` seconds later.
@@ -166,7 +164,7 @@ def running(
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=file,
-                env={**os.environ, "LC_ALL": "C.UTF-8", **(env or {})},
+                env={**os.environ, "LC_ALL": "C.UTF-8"},
             )
         except OSError as error:
             raise ProcessError(Result(tuple(argv), 127, stderr=f"{argv[0]}: {error.strerror}")) from None

@@ -47,6 +47,8 @@ def unpack(archive: Path, folder: Path) -> None:
             kind="input",
             hint="it was cut short, or is no tar archive packed by gzip, xz, bzip2 or zstd; fetch or make it anew",
         ) from None
+    except OSError as error:
+        raise NodeError(f"{archive.name} cannot be unpacked to {folder}: {error.strerror or error}") from None
     _strip(folder)
 
 

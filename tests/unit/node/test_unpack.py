@@ -132,9 +132,11 @@ _ATTACKS: dict[str, tuple[Member, ...]] = {
 
 @pytest.mark.parametrize("attack", _ATTACKS)
 def test_attacks_are_refused_and_write_nothing_outside(tmp_path: Path, folder: Path, attack: str) -> None:
-    with pytest.raises((NodeError, OSError)) as caught:
+    with pytest.raises(NodeError) as caught:
         unpack(_archive(tmp_path, _tar(*_ATTACKS[attack])), folder)
-    if isinstance(caught.value, NodeError):
+    if attack == "file through a link":
+        assert "File exists" in caught.value.message, "links come last, and find the folder in their place"
+    else:
         assert caught.value.kind == "refused"
         assert "the archive holds" in caught.value.message
     assert sorted(path.name for path in tmp_path.iterdir()) == ["archive", "release"]

@@ -145,7 +145,7 @@ class Drizzle:
         return Outcome((*told, *done), tuple(due), self._prune(service, check=check))
 
     def _switch(self, service: Service, wanted: Sequence[files.Wanted], previous: str | None) -> list[str]:
-        before = Before.take([*(each.path for each in wanted), *service.absent])
+        before = Before.take([*(each.path for each in wanted if each.content is not None), *service.absent])
         ran = self.runner.run(["systemctl", "is-active", "--quiet", UNIT], check=False).returncode == 0
         try:
             for each in wanted:
@@ -246,7 +246,7 @@ class Before:
     @classmethod
     def take(cls, paths: Sequence[Path]) -> "Before":
         """Remember the files among ``paths``, and which are not there."""
-        return cls({path: _state(path) for path in paths if not path.is_dir()})
+        return cls({path: _state(path) for path in paths})
 
     def restore(self) -> None:
         """Make them what they were."""

@@ -192,7 +192,7 @@ def test_plugins_of_the_site(files: Callable[..., dict[str, str]]) -> None:
 
 def test_databases_and_users_that_come_in_from_elsewhere(render: Render) -> None:
     assert render("database_data_directory") == "/srv/database/drizzle"
-    assert render("database_data_directory", database_engine="mariadb") == "/srv/database/mysql"
+    assert render("database_data_directory", database_engine="mariadb") == "/srv/database/mariadb"
     assert render("__database_drizzle_address", listen="0.0.0.0") == "127.0.0.1"
     assert render("__database_drizzle_listens", listen="0.0.0.0") == [
         {"address": "0.0.0.0", "port": 3306},

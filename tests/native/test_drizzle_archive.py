@@ -36,9 +36,9 @@ class Site:
 
 
 @pytest.fixture
-def site(bare: Server, tmp_path: Path) -> Iterator[Site]:
-    yield Site(bare, tmp_path)
-    bare.ssh("rm -rf /opt/drizzle /srv/database/drizzle /etc/drizzle; userdel drizzle", check=False)
+def site(stack: Server, tmp_path: Path) -> Iterator[Site]:
+    yield Site(stack, tmp_path)
+    stack.ssh("rm -rf /opt/drizzle /srv/database/drizzle /etc/drizzle; userdel drizzle", check=False)
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,11 @@ from stackctl.errors import InputError
 from stackctl.site.engines import database_engine, database_engines
 
 
-def test_mariadb_ships() -> None:
-    assert "mariadb" in database_engines()
+def test_mariadb_and_drizzle_ship() -> None:
+    engines = database_engines()
+    assert [*engines] == ["drizzle", "mariadb"]
+    assert (engines["drizzle"].unit, engines["drizzle"].process) == ("drizzled.service", "drizzled")
+    assert [port.variable for port in engines["drizzle"].ports] == ["database_drizzle_native_port"]
 
 
 def test_a_folder_more_is_an_engine_more(tmp_path: Path) -> None:

@@ -192,7 +192,7 @@ def test_the_mounts_survive_a_reboot(server: Server) -> None:
     assert server.ssh("ls /srv/database").stdout.split() == ["kept"]
 
 
-GPT = "sfdisk -q --label gpt {2}; udevadm settle"
+GPT = "sfdisk -q --lock --label gpt {2}; udevadm settle"
 OLD = "mdadm -q --create /dev/md/old --run --level=1 --raid-devices=2 --homehost=other --name=old {2} {3}"
 LUKS2 = """python3 - <<'END'
 import struct  # the head of a header as cryptsetup writes it
@@ -210,9 +210,9 @@ FOREIGN = {
         f'printf \'size=256M,name="EFI"\\nname="root"\\n\' | {GPT}; mkfs.xfs -q {{2}}2',
         "partition 1 'EFI' of 256 MiB (no signature)",
     ),
-    "empty-table": ("printf 'label: dos\\n' | sfdisk -q {2}", "an empty partition table (dos)"),
+    "empty-table": ("printf 'label: dos\\n' | sfdisk -q --lock {2}", "an empty partition table (dos)"),
     "lost-table": (
-        f"printf 'name=\"x\"\\n' | {GPT}; mkfs.xfs -q -L lost {{2}}1; udevadm settle; wipefs -qa {{2}};"
+        f"printf 'name=\"x\"\\n' | {GPT}; mkfs.xfs -q -L lost {{2}}1; udevadm settle; wipefs -qa --lock {{2}};"
         " until blockdev --rereadpt {2} 2>/dev/null; do udevadm settle; done",
         "xfs file system 'lost' at 1 MiB, where a first partition begins",
     ),
@@ -237,7 +237,7 @@ USED = {
 
 def prepare(server: Server, command: str) -> None:
     words = command.replace("{2}", server.device(2)).replace("{3}", server.device(3))
-    server.ssh(f"{words}\nudevadm settle")
+    server.ssh(f"set -e\nudevadm settle\n{words}\nudevadm settle")
 
 
 def released(name: str) -> tuple[str, ...]:

@@ -59,7 +59,7 @@ class Server:
     def play(self, *words: str, check: bool = True) -> Result:
         """Run playbooks by Ansible itself, with its default strategy, as a hoster would."""
         argv = [paths.program("ansible-playbook"), "-i", str(self.inventory / "stack.yml")]
-        argv += [str(paths.data("playbooks", word)) if word.endswith(".yml") else word for word in words]
+        argv += [str(paths.data("playbooks", word)) if re.fullmatch(r"\w+[.]yml", word) else word for word in words]
         return SystemRunner().run(
             argv, check=check, env=ansible_environment(fast=False), cwd=paths.data(), timeout=PATIENCE
         )

@@ -102,7 +102,7 @@ def test_plugins_and_options_that_cannot_be(site: Site, named: Callable[..., dic
     said = site.told(**words, database_drizzle_plugins=["auth_all", "json-server"])
     assert "database_drizzle_plugins: no auth_all, json_server here" in said
     said = site.told(**words, database_drizzle_options={"datadir": "/x", "tmpdir": "", "innodb.x": "a#b"})
-    assert "database_drizzle_options: datadir, tmpdir, innodb.x cannot be given" in said
+    assert "database_drizzle_options: datadir, innodb.x, tmpdir cannot be given" in said
     assert "the archive has no plugin zeromq" in site.told(**words, database_drizzle_plugins=["zeromq"])
 
 

@@ -35,18 +35,19 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    """An SSH server on loopback, as the Ansible variables by which it is reached."""
+    """An SSH server on two addresses of loopback, as the Ansible variables by which it is reached."""
     folder = tmp_path_factory.mktemp("sshd")
     for name in ("host", "client", "other"):
         argv = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)]
         subprocess.run(argv, check=True)
     port = free_port()
     (folder / "authorized").write_bytes((folder / "client.pub").read_bytes())
-    (folder / "known").write_text(f"[127.0.0.1]:{port} {(folder / 'host.pub').read_text()}")
+    (folder / "known").write_text(f"[127.0.0.1]:{port},[127.0.0.2]:{port} {(folder / 'host.pub').read_text()}")
     (folder / "others").write_text(f"[127.0.0.1]:{port} {(folder / 'other.pub').read_text()}")
     (folder / "config").write_text(
         textwrap.dedent(f"""\
             ListenAddress 127.0.0.1
+            ListenAddress 127.0.0.2
             Port {port}
             HostKey {folder / "host"}
             AuthorizedKeysFile {folder / "authorized"}
@@ -177,7 +178,7 @@ def test_a_site_moves_its_database_to_another_host(
     (site / "stack.yml").write_text(
         "plugin: stackctl\nsite: trial\nhosts:\n"
         f"  one: {{address: 127.0.0.1, port: {sshd['ansible_port']}, roles: [database]}}\n"
-        f"  two: {{address: 127.0.0.1, port: {sshd['ansible_port']}, roles: [database]}}\n"
+        f"  two: {{address: 127.0.0.2, port: {sshd['ansible_port']}, roles: [database]}}\n"
     )
     for name, end in (("one", two_ends.source), ("two", two_ends.target)):
         (site / "host_vars" / f"{name}.yml").write_text(f"database_port: {end.port}\n")

@@ -252,7 +252,9 @@ def see(self, entry):
         os.kill(os.getpid(), number)
 
 def compare(self, table):
+    global place
     if place == "compare":
+        place = "passed"
         os.kill(os.getpid(), number)
 
 Progress.see, Progress.compare = see, compare

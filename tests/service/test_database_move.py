@@ -6,6 +6,7 @@ Where MariaDB stands in for nothing: what only Drizzle does is not shown here.
 import json
 import signal
 import struct
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,9 @@ TYPES: list[tuple[str, list[tuple[str, object]], str]] = [
 
 
 def as_text(value: object) -> object:
-    """A value as the tests write it: text for what is neither a number nor bytes."""
+    """A value as the tests write it: text for what is neither a number of the machine's nor bytes."""
+    if isinstance(value, Decimal):
+        return f"{value:f}"
     return value if value is None or isinstance(value, (int, float, bytes, str)) else str(value)
 
 

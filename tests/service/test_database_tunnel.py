@@ -41,7 +41,7 @@ def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         subprocess.run(argv, check=True)
     port = free_port()
     (folder / "authorized").write_bytes((folder / "client.pub").read_bytes())
-    (folder / "known").write_text(f"[127.0.0.1]:{port} {(folder / 'host.pub').read_text()}")
+    (folder / "known").write_text(f"[127.0.0.1]:{port},[localhost]:{port} {(folder / 'host.pub').read_text()}")
     (folder / "others").write_text(f"[127.0.0.1]:{port} {(folder / 'other.pub').read_text()}")
     (folder / "config").write_text(
         textwrap.dedent(f"""\
@@ -176,7 +176,7 @@ def test_a_site_moves_its_database_to_another_host(
     (site / "stack.yml").write_text(
         "plugin: stackctl\nsite: trial\nhosts:\n"
         f"  one: {{address: 127.0.0.1, port: {sshd['ansible_port']}, roles: [database]}}\n"
-        f"  two: {{address: 127.0.0.1, port: {sshd['ansible_port']}, roles: [database]}}\n"
+        f"  two: {{address: localhost, port: {sshd['ansible_port']}, roles: [database]}}\n"
     )
     for name, end in (("one", two_ends.source), ("two", two_ends.target)):
         (site / "host_vars" / f"{name}.yml").write_text(f"database_port: {end.port}\n")

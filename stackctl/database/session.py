@@ -75,6 +75,9 @@ class Wire(pymysql.connections.Connection):
         self._force_close()
 
 
+_PLUGINS = CLIENT.PLUGIN_AUTH | CLIENT.PLUGIN_AUTH_LENENC_CLIENT_DATA | CLIENT.CONNECT_ATTRS
+
+
 class DrizzleWire(Wire):
     """Drizzle reads the hash of a client that announces PLUGIN_AUTH as plain text, and has no SET NAMES."""
 
@@ -83,10 +86,9 @@ class DrizzleWire(Wire):
 
     def _get_server_information(self) -> None:
         super()._get_server_information()  # type: ignore[misc]
-        self.server_capabilities &= ~(
-            CLIENT.PLUGIN_AUTH | CLIENT.PLUGIN_AUTH_LENENC_CLIENT_DATA | CLIENT.CONNECT_ATTRS
-        )
-        self.client_flag &= ~CLIENT.PLUGIN_AUTH
+        # what is not sent must not be announced, either
+        self.server_capabilities &= ~_PLUGINS
+        self.client_flag &= ~_PLUGINS
 
     def set_character_set(self, charset: str, collation: str | None = None) -> None:
         """Nothing to ask for: Drizzle's text is always UTF-8."""

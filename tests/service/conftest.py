@@ -22,6 +22,7 @@ from stacksearch.stop import Stop
 from stacksearch.submission import submit
 from stacksearch.urls import Rules
 from tests import mariadb
+from tests.conftest import seed_of
 from tests.lib.waiting import wait_for
 from tests.mariadb import Mariadb
 from tests.stack import Process, Stack, free_port, missing_programs
@@ -266,6 +267,12 @@ cli.main(sys.argv[3:])
 def _is_stopped(process: Process) -> bool:
     assert process.alive(), process.log.read_text(errors="replace")
     return Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+
+@pytest.fixture
+def sample_seed(pytestconfig: pytest.Config) -> int:
+    """The seed of this run, which the top of the output tells."""
+    return seed_of(pytestconfig)
 
 
 @pytest.fixture

@@ -305,15 +305,21 @@ def test_the_plan_and_the_report_as_json(two_ends: TwoEnds) -> None:
 
 # Kills
 
-ROWS = 50_000
+ROWS = 8_000
 
 
 @pytest.fixture
 def many(two_ends: TwoEnds) -> TwoEnds:
-    """A table of 50,000 rows that takes a dozen commits, one without a key, and a small one."""
+    """A table that takes a dozen commits, one without a key, and a small one."""
+    return filled(two_ends, ROWS, 250)
+
+
+def filled(two_ends: TwoEnds, rows: int, width: int) -> TwoEnds:
+    """Three tables; the largest has so many rows of so many times five bytes."""
     two_ends.make(
         "CREATE TABLE big (a VARCHAR(12) COLLATE utf8mb4_bin, n INT, words TEXT, PRIMARY KEY (a, n))",
-        f"INSERT INTO big SELECT CONCAT('k', MOD(seq, 97)), seq, CONCAT(REPEAT('🦀x', 40), seq) FROM seq_1_to_{ROWS}",
+        f"INSERT INTO big SELECT CONCAT('k', MOD(seq, 97)), seq, CONCAT(REPEAT('🦀x', {width}), seq) "
+        f"FROM seq_1_to_{rows}",
         "CREATE TABLE keyless (n INT, words TEXT)",
         "INSERT INTO keyless SELECT seq, REPEAT('y', 400) FROM seq_1_to_6000",
         "CREATE TABLE small (id INT PRIMARY KEY, n INT)",
@@ -332,15 +338,16 @@ def same(ends: TwoEnds) -> bool:
     return all(ends.there(query) == ends.here(query) for query in asked) and ends.journal() == {}
 
 
-def test_a_move_that_is_killed_again_and_again_comes_to_its_end(many: TwoEnds) -> None:
-    """Each run goes on where the last one was killed: it commits once, then it is killed."""
+def test_a_move_that_is_killed_again_and_again_comes_to_its_end(two_ends: TwoEnds) -> None:
+    """Each run goes on where the last one was killed: it commits once, then it is killed. 50,000 rows."""
+    many = filled(two_ends, 50_000, 40)
     seen = []
     for _ in range(4):
         many.killed_at("commit 1")
         seen.append(many.journal()["big"][1])
     assert seen == sorted(set(seen))
     assert seen[0] > 0
-    assert seen[-1] < ROWS
+    assert seen[-1] < 50_000
     said = moved(many)
     assert "goes on" in said
     assert same(many)

@@ -21,7 +21,6 @@ DIALECT = Dialect(
 
 DRIZZLE = Engine(
     name="drizzle",
-    title="Drizzle",
     wire=DrizzleWire,
     opening=(),
     reading=("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",),

@@ -14,8 +14,6 @@ class Engine:
     """An engine."""
 
     name: str
-    title: str
-    """As people write it."""
     wire: type[Wire]
     opening: tuple[str, ...]
     """What every connection begins with."""

@@ -48,7 +48,6 @@ DIALECT = Dialect(
 
 MARIADB = Engine(
     name="mariadb",
-    title="MariaDB",
     wire=Wire,
     opening=(
         "SET SESSION time_zone = '+00:00'",

@@ -217,7 +217,7 @@ class _Work:
         guard.hold()
         entries = self._entries(plan)
         progress = Progress({table.name: table for table in plan.tables})
-        ends = Ends(self.reading, self.engines[0], self.writing, self.engines[1], journal, self.packet)
+        ends = Ends(self.reading, self.engines[0], self.writing, journal, self.packet)
         with console.step(f"move {plan.source} to {plan.target}"), console.foot(progress.lines):
             self._make_tables(plan, entries)
             done = self._load(plan, ends, entries, progress)

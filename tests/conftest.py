@@ -39,6 +39,11 @@ def pytest_report_header(config: pytest.Config) -> str:
 _SEED = pytest.StashKey[int]()
 
 
+def seed_of(config: pytest.Config) -> int:
+    """The seed of this run."""
+    return config.stash[_SEED]
+
+
 def draw(config: pytest.Config, name: str, items: Sequence[T], count: int) -> list[T]:
     """All items with --exhaustive, else ``count`` of them, drawn by this run's seed and ``name``, in their order."""
     if config.getoption("--exhaustive") or count >= len(items):

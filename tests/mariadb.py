@@ -58,8 +58,9 @@ class Mariadb:
         argv = [
             str(program("mariadbd")), "--no-defaults", f"--datadir={self.folder / 'data'}",
             f"--socket={self.folder / 'sock'}", "--bind-address=127.0.0.1", f"--port={self.port}",
-            "--innodb-buffer-pool-size=64M", "--innodb-flush-log-at-trx-commit=2", "--performance-schema=OFF",
-            *self.options, *_AS_ROOT,
+            # one that starts removes what lies in its folder for temporary tables, whoever made it
+            f"--tmpdir={self.folder}", "--innodb-buffer-pool-size=64M", "--innodb-flush-log-at-trx-commit=2",
+            "--performance-schema=OFF", *self.options, *_AS_ROOT,
         ]  # fmt: skip
         process = self.process = Process(argv, self.folder / "log").start()
 

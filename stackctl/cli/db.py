@@ -113,10 +113,11 @@ def move(
     on = OnSite(to, database, host, target_host, target_port)
     with _ends(inventory, endpoints, on, check) as (source, target):
         report = do(source, target, Job(frozenset(replace or ()), check), show=show, agree=agree)
-    if json:
-        console.print_json(report.to_json())
-    else:
-        moves.conclude(report)
+        if json:
+            console.print_json(report.to_json())
+        else:
+            moves.conclude(report)
+        report.check()
 
 
 @contextmanager

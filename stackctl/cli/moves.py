@@ -31,6 +31,8 @@ def conclude(report: Report) -> None:
         ["TABLE", "ROWS", "CHECKSUM"],
         [(verdict.table, verdict.moved.rows, verdict.moved.digits[:16]) for verdict in report.verdicts],
     )
+    if any(verdict.fault for verdict in report.verdicts):
+        return
     rows = sum(verdict.moved.rows for verdict in report.verdicts)
     what = f"{rows} rows in {len(report.verdicts)} tables are the same at both ends"
     console.note(f"{what}; took {format_seconds(report.seconds)}", style="green")

@@ -21,7 +21,6 @@ DIALECT = Dialect(
 
 DRIZZLE = Engine(
     name="drizzle",
-    title="Drizzle",
     wire=DrizzleConnection,
     opening=(),
     reading=("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",),

@@ -15,8 +15,6 @@ class Engine:
     """An engine."""
 
     name: str
-    title: str
-    """As people write it."""
     wire: type[Connection]
     opening: tuple[str, ...]
     """What every connection begins with."""

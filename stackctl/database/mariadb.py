@@ -48,7 +48,6 @@ DIALECT = Dialect(
 
 MARIADB = Engine(
     name="mariadb",
-    title="MariaDB",
     wire=Connection,
     opening=(
         "SET SESSION time_zone = '+00:00'",
@@ -64,7 +63,7 @@ MARIADB = Engine(
         "SET SESSION innodb_strict_mode = ON",
         "SET SESSION explicit_defaults_for_timestamp = ON",
         "SET SESSION foreign_key_checks = 0",
-        "SET SESSION innodb_lock_wait_timeout = 20",
+        "SET SESSION innodb_lock_wait_timeout = 10",
     ),
     snapshot=("START TRANSACTION WITH CONSISTENT SNAPSHOT",),
     read_schema=read_schema,

@@ -1,4 +1,8 @@
-"""Reads a schema from MariaDB's information_schema."""
+"""Reads a schema from MariaDB's information_schema.
+
+Each of its tables is asked by itself, by the column that MariaDB looks a schema up by: a join of two looks through
+every database of the server.
+"""
 
 import re
 from collections import defaultdict
@@ -31,12 +35,12 @@ _KEYS = """SELECT TABLE_NAME, INDEX_NAME, NON_UNIQUE, COLUMN_NAME, SUB_PART, COL
 INDEX_COMMENT, IGNORED
 FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = {0}"""
 """Without an order of ours: keys come in the table's own, which no column tells."""
-_FOREIGN_KEYS = """SELECT u.TABLE_NAME, u.CONSTRAINT_NAME, u.COLUMN_NAME, u.REFERENCED_TABLE_SCHEMA,
-u.REFERENCED_TABLE_NAME, u.REFERENCED_COLUMN_NAME, r.UPDATE_RULE, r.DELETE_RULE
-FROM information_schema.KEY_COLUMN_USAGE u JOIN information_schema.REFERENTIAL_CONSTRAINTS r
-ON r.CONSTRAINT_SCHEMA = u.CONSTRAINT_SCHEMA AND r.CONSTRAINT_NAME = u.CONSTRAINT_NAME AND r.TABLE_NAME = u.TABLE_NAME
-WHERE u.CONSTRAINT_SCHEMA = {0} AND u.REFERENCED_TABLE_NAME IS NOT NULL
-ORDER BY u.TABLE_NAME, u.CONSTRAINT_NAME, u.ORDINAL_POSITION"""
+_FOREIGN_KEYS = """SELECT TABLE_NAME, CONSTRAINT_NAME, COLUMN_NAME, REFERENCED_TABLE_SCHEMA, REFERENCED_TABLE_NAME,
+REFERENCED_COLUMN_NAME FROM information_schema.KEY_COLUMN_USAGE
+WHERE TABLE_SCHEMA = {0} AND REFERENCED_TABLE_NAME IS NOT NULL
+ORDER BY TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION"""
+_RULES = """SELECT TABLE_NAME, CONSTRAINT_NAME, UPDATE_RULE, DELETE_RULE
+FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = {0}"""
 _CHECKS = """SELECT TABLE_NAME, CONSTRAINT_NAME, LEVEL, CHECK_CLAUSE
 FROM information_schema.CHECK_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = {0} ORDER BY TABLE_NAME, CONSTRAINT_NAME"""
 _THINGS = (
@@ -62,6 +66,7 @@ def read_schema(session: Session, schema: str) -> SchemaFacts:
     tables = ask(_TABLES)
     columns, keys, foreign = _by_table(ask(_COLUMNS)), _by_table(ask(_KEYS)), _by_table(ask(_FOREIGN_KEYS))
     checks = _by_table(ask(_CHECKS))
+    rules = {(word(rule, "TABLE_NAME"), word(rule, "CONSTRAINT_NAME")): rule for rule in ask(_RULES)}
     things = [Thing(*map(str, row)) for query in _THINGS for row in session.texts(query.format(literal))]
     things += [
         Thing(_NO_TABLES[kind], word(table, "TABLE_NAME"))
@@ -69,7 +74,9 @@ def read_schema(session: Session, schema: str) -> SchemaFacts:
         if (kind := word(table, "TABLE_TYPE")) in _NO_TABLES
     ]
     made = [
-        _table(session, table, columns[title], keys[title], foreign[title], checks[title])
+        _table(
+            session, table, columns[title], keys[title], tuple(_foreign_keys(foreign[title], rules)), checks[title]
+        )
         for table in tables
         if word(table, "TABLE_TYPE") not in _NO_TABLES and (title := word(table, "TABLE_NAME"))
     ]
@@ -93,7 +100,7 @@ def _table(
     table: Record,
     columns: Sequence[Record],
     keys: Sequence[Record],
-    foreign: Sequence[Record],
+    foreign: tuple[ForeignKeyFacts, ...],
     checks: Sequence[Record],
 ) -> TableFacts:
     title, options = word(table, "TABLE_NAME"), word(table, "CREATE_OPTIONS").lower()
@@ -104,7 +111,7 @@ def _table(
         word(table, "ENGINE"),
         tuple(_column(session, title, column) for column in columns),
         tuple(_keys(keys)),
-        tuple(_foreign_keys(foreign)),
+        foreign,
         tuple(
             CheckFacts(word(check, "CONSTRAINT_NAME"), word(check, "CHECK_CLAUSE"), word(check, "LEVEL") == "Column")
             for check in checks
@@ -194,18 +201,19 @@ def _keys(records: Sequence[Record]) -> Iterator[KeyFacts]:
         )
 
 
-def _foreign_keys(records: Sequence[Record]) -> Iterator[ForeignKeyFacts]:
+def _foreign_keys(records: Sequence[Record], rules: Mapping[tuple[str, str], Record]) -> Iterator[ForeignKeyFacts]:
     grouped: dict[str, list[Record]] = {}
     for record in records:
         grouped.setdefault(word(record, "CONSTRAINT_NAME"), []).append(record)
     for title, parts in grouped.items():
         first = parts[0]
+        rule = rules[(word(first, "TABLE_NAME"), title)]
         yield ForeignKeyFacts(
             title,
             tuple(word(part, "COLUMN_NAME") for part in parts),
             word(first, "REFERENCED_TABLE_SCHEMA"),
             word(first, "REFERENCED_TABLE_NAME"),
             tuple(word(part, "REFERENCED_COLUMN_NAME") for part in parts),
-            word(first, "UPDATE_RULE"),
-            word(first, "DELETE_RULE"),
+            word(rule, "UPDATE_RULE"),
+            word(rule, "DELETE_RULE"),
         )

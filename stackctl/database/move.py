@@ -3,7 +3,7 @@
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -46,6 +46,16 @@ class Report:
     verdicts: tuple[Verdict, ...] = ()
     seconds: float = 0.0
 
+    def check(self) -> None:
+        """Raise FaultError, which names every table, where the ends differ."""
+        faults = [f"  {verdict.table}: {verdict.fault}" for verdict in self.verdicts if verdict.fault]
+        if faults:
+            again = [f"--replace {verdict.table}" for verdict in self.verdicts if verdict.difference]
+            raise FaultError(
+                "both ends were compared after the move, and they differ:\n" + "\n".join(faults),
+                hint=f"stop what writes to either end, then run the same command again {' '.join(again)}".rstrip(),
+            )
+
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
         return {
@@ -66,11 +76,10 @@ def move(
     """Move a database's tables and rows, or go on with a move that was stopped.
 
     ``show`` shows the plan; ``agree`` is asked once, before anything is written. Raises CannotMoveError with all
-    that stands in the way, RefusedError where it is not agreed to, FaultError where the ends differ afterwards.
+    that stands in the way, RefusedError where it is not agreed to; whether the ends differ is in the report.
     """
     began = time.monotonic()
-    with ExitStack() as stack:
-        work = stack.enter_context(_opened(source, target, job))
+    with _opened(source, target, job) as work:
         plan = work.look()
         show(plan)
         plan.check()
@@ -78,16 +87,7 @@ def move(
             return Report(plan, seconds=time.monotonic() - began)
         if not agree(plan):
             raise RefusedError("nothing was written: the move was not agreed to")
-        verdicts = work.carry_out(plan)
-    report = Report(plan, verdicts, time.monotonic() - began)
-    faults = [f"  {verdict.table}: {verdict.fault}" for verdict in verdicts if verdict.fault]
-    if faults:
-        again = [f"--replace {verdict.table}" for verdict in verdicts if verdict.difference]
-        raise FaultError(
-            "both ends were compared after the move, and they differ:\n" + "\n".join(faults),
-            hint=f"stop what writes to either end, then run the same command again {' '.join(again)}".rstrip(),
-        )
-    return report
+        return Report(plan, work.carry_out(plan), time.monotonic() - began)
 
 
 @contextmanager
@@ -217,7 +217,7 @@ class _Work:
         guard.hold()
         entries = self._entries(plan)
         progress = Progress({table.name: table for table in plan.tables})
-        ends = Ends(self.reading, self.engines[0], self.writing, self.engines[1], journal, self.packet)
+        ends = Ends(self.reading, self.engines[0], self.writing, journal, self.packet)
         with console.step(f"move {plan.source} to {plan.target}"), console.foot(progress.lines):
             self._make_tables(plan, entries)
             done = self._load(plan, ends, entries, progress)

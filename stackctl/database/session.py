@@ -12,7 +12,7 @@ from pymysql.converters import encoders
 from pymysql.cursors import SSCursor
 
 from stackctl.database.connection import Connection
-from stackctl.errors import InputError, StackctlError
+from stackctl.errors import StackctlError
 from stackctl.site.secrets import Secret
 
 Row = tuple[bytes | None, ...]
@@ -188,10 +188,3 @@ def _address(host: str) -> str:
         return f"[{host}]" if ipaddress.ip_address(host).version == 6 else host
     except ValueError:
         return host
-
-
-def database_name(word: str) -> str:
-    """The name of a database. Raises InputError for one that no engine takes."""
-    if not word or len(word) > 64 or "\x00" in word or word != word.strip():
-        raise InputError(f"{word!r} is no name of a database")
-    return word

@@ -30,7 +30,7 @@ from stackctl.database.schema import (
     key_bytes,
     stored_bytes,
 )
-from stackctl.database.sql import name, names
+from stackctl.database.sql import name
 from stackctl.database.types import Check, RefusedTypeError, Type, Typed, typed
 
 JOURNAL = "stackctl_move"
@@ -317,8 +317,3 @@ class _TableWork:
             rules[facts.on_update],
             rules[facts.on_delete],
         )
-
-
-def key_words(key: Key) -> str:
-    """A key for people: its name and columns."""
-    return f"{key.name} ({names(key.columns)})"

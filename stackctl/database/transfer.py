@@ -29,12 +29,11 @@ Told = Callable[[Entry], None]
 
 @dataclass(frozen=True)
 class Ends:
-    """The two ends of a move: connections, engines, the journal, and the longest statement that the target takes."""
+    """The two ends of a move; ``packet`` is the longest statement that the target takes, in bytes."""
 
     source: Session
     source_engine: Engine
     target: Session
-    target_engine: Engine
     journal: Journal
     packet: int
 

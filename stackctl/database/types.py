@@ -85,7 +85,7 @@ Typing = Callable[[ColumnFacts, Type], Typed]
 
 
 def typed(facts: ColumnFacts, *, lenient: bool) -> Typed:
-    """The column in the subset. ``lenient``: the engine may hold what a strict one refuses.
+    """The column in the subset. ``lenient``: the engine may hold, and show, what a strict one does not.
 
     Raises RefusedTypeError.
     """
@@ -98,7 +98,7 @@ def typed(facts: ColumnFacts, *, lenient: bool) -> Typed:
     made = TYPES[found.base](facts, found)
     if "compressed" in found.words:
         made = replace(made, after=made.after or found.title.replace(" COMPRESSED", ""))
-    return made if lenient else replace(made, checks=())
+    return made if lenient else replace(made, checks=(), read=name(facts.name))
 
 
 def _column(facts: ColumnFacts, kind: str, *, length: int = 0, scale: int = 0) -> Column:

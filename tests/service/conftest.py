@@ -1,6 +1,7 @@
 """Real services and a site to crawl, shared by the tests of this folder."""
 
 import contextlib
+import io
 import itertools
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 import yaml
 from hostile_site import Site
 
+from stackctl import cli
 from stacksearch import config, schema
 from stacksearch.config import Config
 from stacksearch.crawl import Crawler
@@ -22,6 +24,7 @@ from stacksearch.stop import Stop
 from stacksearch.submission import submit
 from stacksearch.urls import Rules
 from tests import mariadb
+from tests.conftest import seed_of
 from tests.lib.waiting import wait_for
 from tests.mariadb import Mariadb
 from tests.stack import Process, Stack, free_port, missing_programs
@@ -192,9 +195,12 @@ class TwoEnds:
         return ["db", "move", "--endpoints", str(self.file), "--to", self.to, *more]
 
     def move(self, *more: str) -> subprocess.CompletedProcess[str]:
-        """Run the command to its end."""
-        argv = [sys.executable, "-c", _COMMAND, *self.words(*more)]
-        return subprocess.run(argv, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+        """Run the command to its end, in this process: a new one takes longer to start than most moves."""
+        words = self.words(*more)
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as ended:
+            cli.main(words)
+        return subprocess.CompletedProcess(words, int(ended.value.code or 0), out.getvalue(), err.getvalue())
 
     def killed_at(self, place: str) -> None:
         """Run the command, which kills itself by SIGKILL at a place (``commit`` 1, 2 …; ``compare``)."""
@@ -235,8 +241,6 @@ class TwoEnds:
         return {row[0]: (row[1], row[2]) for row in rows}
 
 
-_COMMAND = "import sys; from stackctl.cli import main; main(sys.argv[1:])"
-
 _AT_A_PLACE = """
 import os, sys
 from stackctl import cli
@@ -254,7 +258,7 @@ def see(self, entry):
 def compare(self, table):
     global place
     if place == "compare":
-        place = "beyond it"  # once: it is called for each table
+        place = "passed"
         os.kill(os.getpid(), number)
 
 Progress.see, Progress.compare = see, compare
@@ -266,6 +270,12 @@ cli.main(sys.argv[3:])
 def _is_stopped(process: Process) -> bool:
     assert process.alive(), process.log.read_text(errors="replace")
     return Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+
+@pytest.fixture
+def sample_seed(pytestconfig: pytest.Config) -> int:
+    """The seed of this run, which the top of the output tells."""
+    return seed_of(pytestconfig)
 
 
 @pytest.fixture

@@ -3,18 +3,24 @@
 Where MariaDB stands in for nothing: what only Drizzle does is not shown here.
 """
 
+import datetime
 import json
+import math
+import random
 import signal
 import struct
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from stackctl.database.connection import DrizzleConnection
+from stackctl.database.session import Server, ServerError, Session
 from stackctl.database.subset import JOURNAL
-from stacksearch import schema
-from stacksearch.config import DatabaseConfig, Secret
+from stackctl.site.secrets import Secret
+from stacksearch import config, schema
 from stacksearch.database import Database
 from tests import mariadb
 from tests.lib.waiting import wait_for
@@ -123,6 +129,38 @@ def test_every_type_with_its_edges(two_ends: TwoEnds) -> None:
     assert JOURNAL not in two_ends.target.tables(two_ends.name)
 
 
+def test_rows_drawn_at_random(two_ends: TwoEnds, sample_seed: int) -> None:
+    """What the comparison of both ends cannot see, as it reads both alike: the servers themselves say the same."""
+    draw = random.Random(sample_seed)
+    signs = "aZ0 '\"\\%_\0\n\r\x1a\tüßÄ日€🦀\u0300\ufffd\U0010ffff"
+
+    def row(number: int) -> tuple[object, ...]:
+        text = "".join(draw.choices(signs, k=draw.randrange(40)))
+        double = struct.unpack("d", draw.randbytes(8))[0]
+        return (
+            number,
+            draw.choice([None, draw.randrange(-(2**63), 2**63)]),
+            double if math.isfinite(double) else -0.1,
+            str(Decimal(draw.randrange(-(10**30), 10**30)).scaleb(-10)),
+            text,
+            draw.choice([None, text]),
+            draw.randbytes(draw.randrange(60)),
+            datetime.datetime(1970, 1, 2) + datetime.timedelta(microseconds=draw.randrange(2 * 10**15)),
+        )
+
+    two_ends.make(
+        """CREATE TABLE t (id INT, b BIGINT, d DOUBLE, n DECIMAL(40,10), k VARCHAR(40) COLLATE utf8mb4_bin,
+            w TEXT, v BLOB, m TIMESTAMP(6) NULL, PRIMARY KEY (k, id), KEY b (b)) COLLATE utf8mb4_bin"""
+    )
+    with two_ends.source.connect(two_ends.name) as connection, connection.cursor() as cursor:
+        rows = [row(number) for number in range(2000)]
+        cursor.executemany("INSERT INTO t VALUES (%s, %s, %s, %s, %s, %s, %s, %s)", rows)
+    moved(two_ends)
+    asked = "SELECT id, b, d, n, HEX(k), HEX(w), HEX(v), m FROM t ORDER BY id"
+    assert two_ends.there(asked) == two_ends.here(asked)
+    assert [(got[0], got[1], got[2]) for got in two_ends.there(asked)] == [tuple(one[:3]) for one in rows]
+
+
 def test_what_belongs_to_a_table(two_ends: TwoEnds) -> None:
     """Keys, defaults, comments, the next number: read back at the target they are what they were."""
     two_ends.make(
@@ -224,9 +262,9 @@ def test_the_search_app_goes_on_at_the_target(two_ends: TwoEnds) -> None:
 
     def database(port: int) -> Database:
         return Database(
-            DatabaseConfig(
+            config.DatabaseConfig(
                 host="127.0.0.1", port=port, name=two_ends.name, user=mariadb.ACCOUNT,
-                password=Secret(mariadb.PASSWORD),
+                password=config.Secret(mariadb.PASSWORD),
             )
         )  # fmt: skip
 
@@ -268,15 +306,21 @@ def test_the_plan_and_the_report_as_json(two_ends: TwoEnds) -> None:
 
 # Kills
 
-ROWS = 50_000
+ROWS = 8_000
 
 
 @pytest.fixture
 def many(two_ends: TwoEnds) -> TwoEnds:
-    """A table of 50,000 rows that takes a dozen commits, one without a key, and a small one."""
+    """A table that takes a dozen commits, one without a key, and a small one."""
+    return filled(two_ends, ROWS, 250)
+
+
+def filled(two_ends: TwoEnds, rows: int, width: int) -> TwoEnds:
+    """Three tables; the largest has so many rows of so many times five bytes."""
     two_ends.make(
         "CREATE TABLE big (a VARCHAR(12) COLLATE utf8mb4_bin, n INT, words TEXT, PRIMARY KEY (a, n))",
-        f"INSERT INTO big SELECT CONCAT('k', MOD(seq, 97)), seq, CONCAT(REPEAT('🦀x', 40), seq) FROM seq_1_to_{ROWS}",
+        f"INSERT INTO big SELECT CONCAT('k', MOD(seq, 97)), seq, CONCAT(REPEAT('🦀x', {width}), seq) "
+        f"FROM seq_1_to_{rows}",
         "CREATE TABLE keyless (n INT, words TEXT)",
         "INSERT INTO keyless SELECT seq, REPEAT('y', 400) FROM seq_1_to_6000",
         "CREATE TABLE small (id INT PRIMARY KEY, n INT)",
@@ -295,15 +339,16 @@ def same(ends: TwoEnds) -> bool:
     return all(ends.there(query) == ends.here(query) for query in asked) and ends.journal() == {}
 
 
-def test_a_move_that_is_killed_again_and_again_comes_to_its_end(many: TwoEnds) -> None:
-    """Each run goes on where the last one was killed: it commits once, then it is killed."""
+def test_a_move_that_is_killed_again_and_again_comes_to_its_end(two_ends: TwoEnds) -> None:
+    """Each run goes on where the last one was killed: it commits once, then it is killed. 50,000 rows."""
+    many = filled(two_ends, 50_000, 40)
     seen = []
     for _ in range(4):
         many.killed_at("commit 1")
         seen.append(many.journal()["big"][1])
     assert seen == sorted(set(seen))
     assert seen[0] > 0
-    assert seen[-1] < ROWS
+    assert seen[-1] < 50_000
     said = moved(many)
     assert "goes on" in said
     assert same(many)
@@ -593,6 +638,18 @@ def test_a_wrong_password(two_ends: TwoEnds) -> None:
         assert f"does not let {mariadb.ACCOUNT} in" in done.stderr
         assert "check the account's name and password" in done.stderr
         assert mariadb.PASSWORD not in done.stdout + done.stderr
+
+
+def test_the_wire_of_drizzle_announces_no_plugins(two_ends: TwoEnds) -> None:
+    """What Drizzle needs of a client: a server that is asked without plugins takes the password all the same."""
+    ours = Server(
+        "drizzle", mariadb.ACCOUNT, Secret(mariadb.PASSWORD), two_ends.name, "127.0.0.1", two_ends.source.port
+    )
+    with Session(ours, DrizzleConnection) as session:
+        assert session.texts("SELECT '🦀', NULL, 1") == [("🦀", None, "1")]
+        assert session.rows("SELECT CONNECTION_ID() > 0") == [(b"1",)]
+    with pytest.raises(ServerError, match="does not let app in"):
+        Session(replace(ours, password=Secret("wrong")), DrizzleConnection)
 
 
 def test_a_server_that_does_not_answer(two_ends: TwoEnds) -> None:

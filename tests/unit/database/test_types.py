@@ -110,6 +110,7 @@ def test_a_float_is_read_with_all_its_digits() -> None:
     assert typed(facts("float"), lenient=True).read == "CAST(`c` AS DOUBLE)"
     assert typed(facts("double(10,2)"), lenient=True).read == "CAST(`c` AS DOUBLE)"
     assert typed(facts("double"), lenient=True).read == "`c`"
+    assert typed(facts("double(10,2)"), lenient=False).read == "`c`"  # Drizzle has no CAST for it
 
 
 class TestEnum:

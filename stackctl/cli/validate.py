@@ -26,7 +26,8 @@ Keyword = Annotated[
     ),
 ]
 Crash = Annotated[
-    bool, typer.Option("--crash", help="Also kill services, to see them come back: seconds without them.")
+    bool,
+    typer.Option("--crash", help="Also kill the database, to see it come back: seconds without it."),
 ]
 Junit = Annotated[
     Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML too.", show_default=False)

@@ -180,6 +180,20 @@ class TestDatabase:
         found = database.examine("drizzle", LOOPBACK, port, "stacksearch", "stacksearch", PASSWORD, "mariadbd")
         assert (found["row"], found["refusal"]) == (None, None)
 
+    @pytest.mark.parametrize(
+        ("meanwhile", "wrong"), [("SELECT 1", None), ("DELETE FROM stacksearch.{}", "is read as []")]
+    )
+    def test_a_row_that_a_kill_loses_is_told_as_that(
+        self, folder: Path, port: int, monkeypatch: pytest.MonkeyPatch, meanwhile: str, wrong: str | None
+    ) -> None:
+        """The kill is left out here (there is no systemd); what it may have done to the row is done instead."""
+        monkeypatch.setattr(
+            database, "_kill", lambda unit: root(folder, meanwhile.format(root(folder, "SHOW TABLES IN stacksearch")))
+        )
+        told = database.recovery("mariadb", LOOPBACK, port, "stacksearch", "stacksearch", PASSWORD, "mariadb.service")
+        assert told is None if wrong is None else wrong in str(told)
+        assert root(folder, "SHOW TABLES IN stacksearch") == ""
+
     def test_an_open_door_is_told(self, folder: Path, port: int) -> None:
         root(folder, "CREATE USER stacksearch@localhost IDENTIFIED BY ''")
         root(folder, "GRANT ALL ON stacksearch.* TO stacksearch@localhost")

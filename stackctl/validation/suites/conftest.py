@@ -15,7 +15,7 @@ from stackctl.validation.system import System
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--crash", action="store_true", help="also kill services, to see them come back by themselves")
+    parser.addoption("--crash", action="store_true", help="also kill the database, to see it come back by itself")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from stackctl.errors import ExitCode
+from stackctl.site.variables import LAB_IS_DOWN
 
 Kind = Literal["way", "rights", "task", "site", "link"]
 """What a rule is about: the way to a server, rights and programs there, a task's work, the site's own files,
@@ -46,7 +47,7 @@ RULES: tuple[Rule, ...] = (
     # the way to the server
     _rule(
         "way",
-        r"Could not resolve hostname (?P<name>\S+)\.lab-is-down\.invalid",
+        r"Could not resolve hostname (?P<name>\S+)" + re.escape(LAB_IS_DOWN),
         "this lab machine is not up",
         "`stackctl lab up` starts it",
     ),

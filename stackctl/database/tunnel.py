@@ -13,12 +13,12 @@ from stackctl.apply.environment import CONNECT_TIMEOUT
 from stackctl.apply.reach import ssh_argv
 from stackctl.errors import StackctlError
 from stackctl.process import PIPE, spawn
+from stackctl.site.variables import LAB_IS_DOWN
 
 _LONGEST_PATH = 100
 """Characters that a Unix socket's path may have everywhere."""
 _PATIENCE = CONNECT_TIMEOUT + 15
 _GRACE = 5.0
-_LAB_IS_DOWN = ".lab-is-down.invalid"
 
 
 @contextlib.contextmanager
@@ -27,7 +27,7 @@ def tunnel(host: str, variables: Mapping[str, Any], address: str, port: int) -> 
 
     The folder of the socket is the user's alone. Raises StackctlError, which tells what ssh says.
     """
-    if str(variables.get("ansible_host", "")).endswith(_LAB_IS_DOWN):
+    if str(variables.get("ansible_host", "")).endswith(LAB_IS_DOWN):
         raise StackctlError(f"{host}: the lab machine is not up", hint="stackctl lab up")
     with tempfile.TemporaryDirectory(prefix="stackctl-") as folder:
         path, said = Path(folder) / "socket", Path(folder) / "said"

@@ -12,6 +12,9 @@ from stackctl.site.mirrors import mirrors_of
 from stackctl.site.models import Layout, Site
 from stackctl.site.values import ROLES
 
+LAB_IS_DOWN = ".lab-is-down.invalid"
+"""Ends the address of a lab machine that is not up; no name resolves under it (RFC 2606)."""
+
 
 def groups(site: Site) -> dict[str, tuple[str, ...]]:
     """The hosts of every group: one per role in use, `storage` (hosts with a layout) and `lab`."""
@@ -75,7 +78,7 @@ def _connection(site: Site, name: str) -> dict[str, Any]:
         return _ssh(host.address, host.port, host.user)
     endpoint = state.endpoint(site.site, name)
     if endpoint is None:
-        return _ssh(f"{name}.lab-is-down.invalid", host.port, host.user)
+        return _ssh(f"{name}{LAB_IS_DOWN}", host.port, host.user)
     return {
         **_ssh(endpoint.address, endpoint.port, endpoint.user),
         "ansible_ssh_private_key_file": str(endpoint.identity_file),

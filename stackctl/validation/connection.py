@@ -12,6 +12,7 @@ from testinfra.host import Host
 from stackctl.apply.environment import ssh_arguments
 from stackctl.errors import StackctlError
 from stackctl.process import Result, Runner, SystemRunner
+from stackctl.site.variables import LAB_IS_DOWN
 from stackctl.validation import shipping
 from stackctl.validation.inventory import Target
 
@@ -118,12 +119,8 @@ _HINTS = {
 }
 
 
-_LAB_IS_DOWN = ".lab-is-down.invalid"
-"""Ends the address that the inventory gives to a lab machine that is not up."""
-
-
 def _unreachable(target: Target, reason: str, said: str) -> UnreachableError:
-    if str(target.get("ansible_host", "")).endswith(_LAB_IS_DOWN):
+    if str(target.get("ansible_host", "")).endswith(LAB_IS_DOWN):
         return UnreachableError(f"{target.name}: the lab machine is not up", hint="stackctl lab up")
     hint = "stackctl lab status tells whether it is up" if "lab" in target.groups else _HINTS[reason]
     return UnreachableError(f"{target.name}: {reason}: {_last_line(said)}", hint=hint)

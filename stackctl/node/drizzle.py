@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import drizzle_config, drizzle_data, drizzle_wire, files, libraries, unpack
+from . import drizzle_config, drizzle_data, files, libraries, unpack
+from .drizzle_accounts import NAME
 from .drizzle_config import Option
 from .drizzle_tree import ALLOCATOR, Chosen, Tree, allocator
 from .drizzle_trial import Trial
@@ -18,7 +19,6 @@ from .release import Releases
 from .service import Units
 
 UNIT = "drizzled.service"
-_NAME = re.compile(r"[A-Za-z0-9_]{1,64}")
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,10 @@ class Drizzle:
         """Put back what was, start it again when it ran, and give the error that tells of both."""
         self.runner.run(["systemctl", "stop", UNIT], check=False)
         before.restore()
-        self.releases.switch(previous) if previous else self.releases.leave()
+        if previous:
+            self.releases.switch(previous)
+        else:
+            self.releases.leave()
         self.runner.run(["systemctl", "daemon-reload"], check=False)
         said = failure.message if isinstance(failure, NodeError) else str(failure)
         if running is None:
@@ -213,7 +216,7 @@ class Drizzle:
 
     def _users(self, service: Service) -> files.Wanted:
         for name, password in service.users.items():
-            if not _NAME.fullmatch(name) or not password or "\n" in password:
+            if not NAME.fullmatch(name) or not password or "\n" in password:
                 raise NodeError(f"{name!r} is no name for a database account, or its password no line", kind="input")
         text = "".join(f"{name}:{password}\n" for name, password in service.users.items())
         return files.Wanted(self.places.users, text, 0o640, "root", self._group())
@@ -281,41 +284,3 @@ def glibc(libc: str) -> tuple[int, int]:
 def describe(tree: Tree, chosen: Chosen) -> dict[str, Any]:
     """What templates need to know of a tree."""
     return {"tree": tree.to_result(), "added": list(tree.chosen(chosen))}
-
-
-def ensure_databases(
-    host: str, port: int, accounts: Sequence[tuple[str, str, str]], *, check: bool = False
-) -> list[str]:
-    """Make each account's database (name, database, password); return what was done, or in check mode would be.
-
-    Every account logs in itself: there is no GRANT, whoever is let in may make a database.
-    """
-    done = []
-    for name, database, password in accounts:
-        if not _NAME.fullmatch(database):
-            raise NodeError(f"{database!r} is no name for a database", kind="input")
-        try:
-            with drizzle_wire.Client(host, port, name, password) as client:
-                if _has(client, database):
-                    continue
-                done.append(f"create database {database}")
-                if not check:
-                    client.query(f"CREATE SCHEMA IF NOT EXISTS {database}")
-                    client.use(database)
-        except drizzle_wire.WireError as refusal:
-            raise NodeError(f"Drizzle refused {name}: {refusal}", hint=f"journalctl -u {UNIT} shows more") from None
-        except OSError as error:
-            if not check:
-                raise NodeError(f"Drizzle does not answer on {host}:{port}: {error}") from None
-            done.append(f"create database {database}")
-    return done
-
-
-def _has(client: drizzle_wire.Client, database: str) -> bool:
-    try:
-        client.use(database)
-    except drizzle_wire.WireError as refusal:
-        if refusal.code != drizzle_wire.NO_DATABASE:
-            raise
-        return False
-    return True

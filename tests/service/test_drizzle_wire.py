@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from stackctl.node import drizzle, drizzle_wire
+from stackctl.node import drizzle_accounts, drizzle_wire
 from stackctl.node.drizzle_wire import Client, WireError
 from stackctl.node.errors import NodeError
 from tests.lib.waiting import wait_for
@@ -83,21 +83,21 @@ def test_who_greets_in_another_way_or_hangs_up_does_not_answer() -> None:
 
 def test_databases_are_made_once(port: int, services: Stack) -> None:
     accounts = [("rider", "stable", _PASSWORD)]
-    assert drizzle.ensure_databases("127.0.0.1", port, accounts, check=True) == ["create database stable"]
-    assert drizzle.ensure_databases("127.0.0.1", port, accounts) == ["create database stable"]
-    assert drizzle.ensure_databases("127.0.0.1", port, accounts) == []
+    assert drizzle_accounts.ensure("127.0.0.1", port, accounts, check=True) == ["create database stable"]
+    assert drizzle_accounts.ensure("127.0.0.1", port, accounts) == ["create database stable"]
+    assert drizzle_accounts.ensure("127.0.0.1", port, accounts) == []
     assert ("stable",) in services.root(lambda cursor: cursor.execute("SHOW DATABASES"))
 
 
 def test_what_cannot_be_made_is_told(port: int) -> None:
     with pytest.raises(NodeError, match="Drizzle refused rider: Access denied"):
-        drizzle.ensure_databases("127.0.0.1", port, [("rider", "stable", "wrong")])
+        drizzle_accounts.ensure("127.0.0.1", port, [("rider", "stable", "wrong")])
     with pytest.raises(NodeError, match="no name for a database"):
-        drizzle.ensure_databases("127.0.0.1", port, [("rider", "a; DROP", _PASSWORD)])
+        drizzle_accounts.ensure("127.0.0.1", port, [("rider", "a; DROP", _PASSWORD)])
     nowhere = free_port()
     with pytest.raises(NodeError, match=f"does not answer on 127.0.0.1:{nowhere}"):
-        drizzle.ensure_databases("127.0.0.1", nowhere, [("rider", "new", _PASSWORD)])
-    assert drizzle.ensure_databases("127.0.0.1", nowhere, [("rider", "new", _PASSWORD)], check=True) != []
+        drizzle_accounts.ensure("127.0.0.1", nowhere, [("rider", "new", _PASSWORD)])
+    assert drizzle_accounts.ensure("127.0.0.1", nowhere, [("rider", "new", _PASSWORD)], check=True) != []
 
 
 def _program(*words: str, **environment: str) -> subprocess.Popen[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.node import (  # all that is needed there: mitogen follows no imports
     drizzle,
+    drizzle_accounts,
     drizzle_config,
     drizzle_data,
     drizzle_tree,

@@ -1,27 +1,10 @@
 #!/usr/bin/python
-"""The door to ``stackctl.node.drizzle.ensure_databases``."""
+"""The door to ``stackctl.node.drizzle_accounts``."""
 
 from __future__ import annotations
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.node import (  # all that is needed there: mitogen follows no imports
-    drizzle,
-    drizzle_config,
-    drizzle_data,
-    drizzle_tree,
-    drizzle_trial,
-    drizzle_wire,
-    elf,
-    errors,
-    files,
-    libraries,
-    process,
-    release,
-    running,
-    service,
-    sockets,
-    unpack,
-)
+from ansible.module_utils.node import drizzle_accounts, drizzle_wire, errors
 
 DOCUMENTATION = r"""
 module: stackctl_drizzle_accounts
@@ -97,7 +80,7 @@ def main() -> None:
         module.fail_json(msg=f"no password is given for {', '.join(absent)}")
     accounts = [(words["name"], words["database"], passwords[words["name"]]) for words in asked["accounts"]]
     try:
-        done = drizzle.ensure_databases(asked["address"], asked["port"], accounts, check=module.check_mode)
+        done = drizzle_accounts.ensure(asked["address"], asked["port"], accounts, check=module.check_mode)
     except errors.NodeError as failure:
         module.fail_json(**failure.to_result())
     module.exit_json(changed=bool(done), done=done, diff={"before": "", "after": "".join(f"{x}\n" for x in done)})

@@ -9,18 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from ansible.parsing.dataloader import DataLoader
-from ansible.plugins.loader import init_plugin_loader, lookup_loader
-from ansible.template import Templar, trust_as_template
+from ansible.template import trust_as_template
 
 from stackctl import paths
 from stackctl.node import drizzle_config
-from stackctl.site.load import open_file
-from stackctl.site.variables import host_variables
+from tests.lib import role_values
 
-_ROLES = paths.data("playbooks", "roles")
-_ROLE = _ROLES / "database_drizzle"
+_ROLE = role_values.ROLES / "database_drizzle"
 _SITE = """\
 plugin: stackctl
 site: trial
@@ -43,20 +38,10 @@ _MEMORY = 8 << 30
 Render = Callable[..., Any]
 
 
-def _trusted(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _trusted(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_trusted(each) for each in value]
-    return trust_as_template(value) if isinstance(value, str) else value
-
-
 @pytest.fixture
 def render(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Render:
     """The value of one of the role's variables on host one."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    init_plugin_loader()
-    lookup_loader.add_directory(str(paths.data("playbooks", "plugins", "lookup")))
 
     def render(name: str, *, listen: str = "127.0.0.1", queue: bool = True, log_size: Any = None, **more: Any) -> Any:
         file = tmp_path / "stack.yml"
@@ -64,26 +49,19 @@ def render(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Render:
         if not queue:
             text = text.replace("  two: {address: 203.0.113.12, roles: [queue]}\n", "")
         file.write_text(text)
-        variables: dict[str, Any] = {}
-        for role, part in (("database", "defaults"), ("database_drizzle", "defaults"), ("database_drizzle", "vars")):
-            variables |= _trusted(yaml.safe_load((_ROLES / role / part / "main.yml").read_text()))
-        variables |= host_variables(open_file(file))["one"]
-        variables |= {
+        seen = role_values.variables(
+            file, "one", _ROLE.name, ("database/defaults", "database/vars", "defaults", "vars")
+        )
+        seen |= {
             "database_engine": "drizzle",
-            "inventory_hostname": "one",
-            "ansible_search_path": [str(_ROLE)],
-            "role_path": str(_ROLE),
-            "ansible_check_mode": True,
             "__database_drizzle_means": {"memory": _MEMORY, "cpus": 4},
             "__database_drizzle_checked": {"log_size": log_size, "packages": []},
         }
-        variables |= more
-        loader = DataLoader()
-        loader.set_basedir(str(_ROLE))
-        if "__database_drizzle_release" not in variables:
-            plugins = Templar(loader, variables).template(variables["__database_drizzle_plugins"])
-            variables["__database_drizzle_release"] = {"tree": _TREE, "added": plugins}
-        return Templar(loader, variables).template(variables[name])
+        seen |= more
+        if "__database_drizzle_release" not in seen:
+            plugins = role_values.value(_ROLE.name, seen, "__database_drizzle_plugins")
+            seen["__database_drizzle_release"] = {"tree": _TREE, "added": plugins}
+        return role_values.value(_ROLE.name, seen, name)
 
     return render
 

@@ -10,14 +10,11 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible.parsing.dataloader import DataLoader
-from ansible.plugins.loader import init_plugin_loader, lookup_loader
-from ansible.template import Templar, trust_as_template
+from ansible.template import trust_as_template
 
 from stackctl import paths
-from stackctl.site.load import open_file
-from stackctl.site.variables import host_variables
 from stacksearch import config
+from tests.lib import role_values
 
 _ROLE = paths.data("playbooks", "roles", "search")
 _SITE = """\
@@ -36,37 +33,16 @@ services:
 Render = Callable[..., Any]
 
 
-def _trusted(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _trusted(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_trusted(each) for each in value]
-    return trust_as_template(value) if isinstance(value, str) else value
-
-
 @pytest.fixture
 def render(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Render:
     """The value of one of the role's variables on host two."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    init_plugin_loader()
-    lookup_loader.add_directory(str(paths.data("playbooks", "plugins", "lookup")))
 
     def render(name: str, *, web: str = "0.0.0.0", **overrides: Any) -> Any:
         file = tmp_path / "stack.yml"
         file.write_text(_SITE.format(web=web))
-        variables: dict[str, Any] = {}
-        for part in ("defaults", "vars"):
-            variables |= _trusted(yaml.safe_load((_ROLE / part / "main.yml").read_text()))
-        variables |= host_variables(open_file(file))["two"] | overrides
-        variables |= {
-            "inventory_hostname": "two",
-            "ansible_search_path": [str(_ROLE)],
-            "role_path": str(_ROLE),
-            "ansible_check_mode": True,
-        }
-        loader = DataLoader()
-        loader.set_basedir(str(_ROLE))
-        return Templar(loader, variables).template(variables[name])
+        seen = role_values.variables(file, "two", "search", ("defaults", "vars"))
+        return role_values.value("search", seen | overrides, name)
 
     return render
 
@@ -103,6 +79,23 @@ def test_the_app_reads_its_configuration(render: Render) -> None:
     assert len(settings.fetch.allow) == 2
     assert settings.crawl.include[0].pattern == r"^https?://a\."
     assert (settings.web.listen, settings.web.port) == ("127.0.0.1", 8090)
+
+
+def test_the_databases_server_is_told_of_gearmands_as_it_reaches_them(render: Render) -> None:
+    """Not as this host does: to each of the two, its own is on loopback."""
+    settings = _settings(render)
+    assert [str(server) for server in settings.database.wake_servers] == ["127.0.0.1:4730", "203.0.113.12:4730"]
+
+
+def test_a_host_with_a_database_of_its_own_names_its_own_gearmands(render: Render) -> None:
+    settings = _settings(render, groups={"database": ["one", "two"], "queue": ["one", "two"]})
+    assert [str(server) for server in settings.database.wake_servers] == ["127.0.0.1:4730", "203.0.113.11:4730"]
+
+
+@pytest.mark.parametrize(("engine", "unit"), [("mariadb", "mariadb.service"), ("drizzle", "drizzled.service")])
+def test_the_app_starts_after_the_engine(files: Callable[..., dict[str, str]], engine: str, unit: str) -> None:
+    text = files("__search_application_files", database_engine=engine)["/etc/systemd/system/stacksearch-web.service"]
+    assert f" {unit} " in next(line for line in text.splitlines() if line.startswith("After="))
 
 
 def test_without_words_the_apps_own_filters_hold(render: Render) -> None:

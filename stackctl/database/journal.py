@@ -62,7 +62,7 @@ class Entry:
 
 
 class Journal:
-    """The journal at a target. Close it."""
+    """The journal at a target."""
 
     def __init__(self, session: Session, engine: Engine, source: str) -> None:
         """``session`` writes to the target; ``source`` names what is moved."""

@@ -160,8 +160,9 @@ def _array_done(step: Step, context: Context) -> bool:
         array.get("array_state") in _RUNNING
         and not array["degraded"]
         and set(placed) == members
-        and (array["level"], array["layout"], array["chunk_size"], array["raid_disks"])
-        == (wanted["level"], wanted["layout"], wanted["chunk"], len(members))
+        and (array["level"], array["chunk_size"] or 0, array["raid_disks"])
+        == (wanted["level"], wanted["chunk"], len(members))
+        and wanted["layout"] in (None, array["layout"])
     )
 
 

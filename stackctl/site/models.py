@@ -79,13 +79,28 @@ class DiskSelector(DiskMatch):
     """Disks that are never taken."""
 
 
+_FEWEST = {0: 2, 1: 2, 5: 3, 6: 4, 10: 4}
+"""Disks by RAID level."""
+
+
 class Raid(Model):
     """The array over the disks of a layout."""
 
-    level: Literal[10] = 10
-    """RAID10: mirrored pairs, striped."""
+    level: Literal[0, 1, 5, 6, 10] = 10
+    """0 stripes without safety, 1 mirrors, 5 and 6 stripe with one and two parities, 10 stripes mirrored pairs."""
+    layout: Literal["near", "far", "offset"] | None = None
+    """Where RAID10 puts the second copy: beside the first (`near`, which is usual), in the other half of the disks
+    (`far`, for long reads), or a chunk further on (`offset`)."""
     chunk: Chunk = 64 * KIB
-    """The stripe element: what one disk holds before the next one's turn."""
+    """The stripe element: what one disk holds before the next one's turn. RAID1 has none."""
+
+    @model_validator(mode="after")
+    def _words_of_the_level(self) -> "Raid":
+        if self.layout is not None and self.level != 10:
+            raise WrongValueError(f"a layout is a matter of RAID10, not of RAID{self.level}", "layout")
+        if self.level == 1 and "chunk" in self.model_fields_set:
+            raise WrongValueError("RAID1 has no chunk: each disk holds everything", "chunk")
+        return self
 
 
 class Volume(Model):
@@ -113,10 +128,11 @@ class Layout(Model):
 
     @model_validator(mode="after")
     def _volumes_fit_together(self) -> "Layout":
-        if self.raid.level == 10 and (self.disks.count < 4 or self.disks.count % 2):
-            raise WrongValueError(
-                f"RAID10 needs an even number of disks, at least 4, not {self.disks.count}", "disks", "count"
-            )
+        level, count = self.raid.level, self.disks.count
+        least = _FEWEST[level]
+        if count < least or (level == 10 and count % 2):
+            what = f"an even number of disks, at least {least}" if level == 10 else f"at least {least} disks"
+            raise WrongValueError(f"RAID{level} needs {what}, not {count}", "disks", "count")
         sizes = {name: volume.parsed_size() for name, volume in self.volumes.items()}
         rest = [name for name, (kind, _) in sizes.items() if kind == "rest"]
         if len(rest) > 1:

@@ -67,8 +67,8 @@ def host_variables(opened: OpenSite) -> dict[str, dict[str, Any]]:
 
 
 def layout_as_plain(layout: Layout) -> dict[str, Any]:
-    """A layout as dicts, lists and integer bytes, as it goes through Ansible; Layout reads it back."""
-    plain: dict[str, Any] = json.loads(json.dumps(layout.model_dump()))
+    """What the site says of a layout, as dicts, lists and integer bytes; it goes through Ansible, and Layout reads it."""
+    plain: dict[str, Any] = json.loads(json.dumps(layout.model_dump(exclude_unset=True)))
     return plain
 
 

@@ -14,6 +14,8 @@ physical block and every usual chunk."""
 
 _TABLE_RESERVE = 1 * MIB
 """Kept free at the end of a disk, for the second copy of the partition table."""
+PAGE = 4 * KIB
+"""What a file system and the kernel's cache deal in at the least."""
 _METADATA = 1 * MIB
 """LVM's metadata area ends here at the latest (pvcreate's default)."""
 _EXTENT = 4 * MIB
@@ -57,6 +59,9 @@ class Geometry:
     disks: int
     data_disks: int
     chunk: int
+    """0 for a plain mirror, which deals nothing out."""
+    element: int
+    """What everything above is aligned to in one disk: the chunk, or the grain of a mirror's disks."""
     partition_start: int
     """On a disk whose physical blocks begin at its first sector; see ``start_on``."""
     partition_size: int
@@ -68,8 +73,8 @@ class Geometry:
 
     @property
     def width(self) -> int:
-        """The stripe width: the chunks that hold data in one stripe."""
-        return self.chunk * self.data_disks
+        """The stripe width: the elements that hold data in one stripe."""
+        return self.element * self.data_disks
 
     def start_on(self, disk: Disk) -> int:
         """Where the partition begins on ``disk``: further in by what its physical blocks are off."""
@@ -82,18 +87,21 @@ def geometry(disks: Sequence[Disk], level: Level, chunk: int) -> Geometry:
     Numbers that do not fit (a disk smaller than what is reserved) come out as no extents, never negative.
     """
     common = math.lcm(*(grain(disk.limits, chunk) for disk in disks))
+    element = chunk if level.striped else math.lcm(common, PAGE)
     start = round_up(FIRST_START, common)
     room = min(disk.size - _TABLE_RESERVE - disk.alignment_offset for disk in disks) - start
     size = max(room, 0) // MIB * MIB
-    offset = data_offset(size, math.lcm(chunk, common))
+    offset = data_offset(size, math.lcm(element, common))
     data_disks = level.data_disks(len(disks))
-    array = max(size - offset, 0) // chunk * chunk * data_disks
-    first = group_start(chunk * data_disks)
-    extent = extent_size(chunk * data_disks)
+    piece = element * level.far
+    array = max(size - offset, 0) // piece * piece * data_disks
+    first = group_start(element * data_disks)
+    extent = extent_size(element * data_disks)
     return Geometry(
         disks=len(disks),
         data_disks=data_disks,
-        chunk=chunk,
+        chunk=chunk if level.striped else 0,
+        element=element,
         partition_start=start,
         partition_size=size,
         data_offset=offset,

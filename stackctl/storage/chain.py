@@ -32,7 +32,9 @@ class Numbers:
 
     members: Sequence[Member]
     chunk: int
+    """0 for a plain mirror."""
     width: int
+    """What everything on the array is aligned to: the stripe width, or the grain of a mirror's disks."""
     group: str = ""
     group_start: int | None = None
     extent_size: int | None = None
@@ -51,14 +53,16 @@ def _links(numbers: Numbers) -> Iterator[Link]:
         start = member.partition_start - member.alignment_offset
         yield Link("partition", member.disk, start, member.grain, "physical block")
         yield Link("md data", member.disk, start + member.data_offset, member.grain, "physical block")
-        yield Link("md data offset", member.disk, member.data_offset, numbers.chunk, "chunk")
+        if numbers.chunk:
+            yield Link("md data offset", member.disk, member.data_offset, numbers.chunk, "chunk")
+    why = "stripe width" if numbers.chunk else "physical block"
     if numbers.group_start is not None:
-        yield Link("PV data", numbers.group, numbers.group_start, numbers.width, "stripe width")
+        yield Link("PV data", numbers.group, numbers.group_start, numbers.width, why)
     if numbers.extent_size is not None:
-        yield Link("extent", numbers.group, numbers.extent_size, numbers.width, "stripe width")
+        yield Link("extent", numbers.group, numbers.extent_size, numbers.width, why)
     for name, start in (numbers.volumes or {}).items():
-        yield Link("LV", f"{numbers.group}/{name}", start, numbers.width, "stripe width")
-    for name, stripes in (numbers.filesystems or {}).items():
+        yield Link("LV", f"{numbers.group}/{name}", start, numbers.width, why)
+    for name, stripes in (numbers.filesystems or {}).items() if numbers.chunk else ():
         yield Link("XFS stripe unit", name, stripes.unit, numbers.chunk, "chunk")
         yield Link("XFS stripe width", name, stripes.width, numbers.width, "stripe width")
         yield from _log(name, stripes, numbers.chunk)

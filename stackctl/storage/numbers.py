@@ -1,24 +1,25 @@
 """The numbers of the alignment chain as they are on a machine."""
 
+import math
 from collections.abc import Collection
 
 from stackctl.hardware.array import Array
 from stackctl.hardware.lvm import LogicalVolume, VolumeGroup
 from stackctl.hardware.machine import Machine
-from stackctl.storage.alignment import grain
+from stackctl.storage.alignment import PAGE, grain
 from stackctl.storage.chain import Member, Numbers, Stripes
-from stackctl.storage.levels import LEVELS
+from stackctl.storage.stripes import of_array
 
 
 def numbers_of(machine: Machine, array: Array, group: VolumeGroup | None) -> Numbers:
     """What was read back of an array and the volume group on it."""
-    level = next((found for found in LEVELS.values() if found.name == array.level), None)
-    data_disks = level.data_disks(array.disks) if level else array.disks
+    members, stripe = _members(machine, array), of_array(array)
+    width = stripe.width if stripe else math.lcm(PAGE, *(member.grain for member in members))
     logical = [volume for volume in group.logical if volume.segments] if group else []
     return Numbers(
-        members=_members(machine, array),
+        members=members,
         chunk=array.chunk,
-        width=array.chunk * data_disks,
+        width=width,
         group=group.name if group else "",
         group_start=group.physical[0].start if group else None,
         extent_size=group.extent_size if group else None,
@@ -55,7 +56,7 @@ def _members(machine: Machine, array: Array) -> tuple[Member, ...]:
         for name, start in ((disk.name, 0), *((part.name, part.start) for part in disk.partitions))
     }
     return tuple(
-        Member(disk.key, grain(disk.limits, array.chunk), disk.alignment_offset, start, member.data_offset)
+        Member(disk.key, grain(disk.limits, array.chunk or PAGE), disk.alignment_offset, start, member.data_offset)
         for member in array.members
         if member.device in starts
         for disk, start in [starts[member.device]]

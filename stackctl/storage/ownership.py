@@ -109,8 +109,8 @@ def _unfinished(
             if right
             and array.whole
             and {member.device for member in array.members} == parts
-            and (array.level, array.layout, array.chunk, array.disks)
-            == (level.name, level.layout_number, geometry.chunk, geometry.disks)
+            and (array.level, array.chunk, array.disks) == (level.name, geometry.chunk, geometry.disks)
+            and level.layout_number in (None, array.layout)
             and all(member.data_offset == geometry.data_offset for member in array.members)
         ),
         None,
@@ -139,8 +139,9 @@ def partition_is_right(found: Contents, geometry: Geometry) -> bool:
 
 def _array_conflicts(member: Superblock, level: Level, geometry: Geometry) -> Iterator[str]:
     kind = f"raid{member.level}"
-    if (kind, member.layout) != (level.name, level.layout_number):
-        yield f"its array is {kind}, layout {member.layout:#x}; the site says {level.name}, {level.layout}"
+    if kind != level.name or level.layout_number not in (None, member.layout):
+        wanted = f"{level.name}, {level.layout}" if level.layout else level.name
+        yield f"its array is {kind}, layout {member.layout:#x}; the site says {wanted}"
     if member.chunk != geometry.chunk:
         yield f"its array has a chunk of {format_size(member.chunk)}; the site says {format_size(geometry.chunk)}"
     if member.disks != geometry.disks:

@@ -12,7 +12,7 @@ from stackctl.storage.alignment import Geometry
 from stackctl.storage.chain import Numbers, Stripes
 from stackctl.storage.contents import Contents, State, contents
 from stackctl.storage.fstab import in_fstab, is_mounted
-from stackctl.storage.levels import LEVELS, Level
+from stackctl.storage.levels import Level, level_of
 from stackctl.storage.marks import NEW_TAG, Marks
 from stackctl.storage.names import check_names
 from stackctl.storage.numbers import next_extent, numbers_of
@@ -34,7 +34,7 @@ def plan(host: str, layout: Layout, machine: Machine, wipe: frozenset[str] = fro
     fit the machine, StackctlError when something else is in the way.
     """
     marks = Marks(host, layout.volume_group)
-    level = LEVELS[layout.raid.level]
+    level = level_of(layout.raid)
     disks = select(layout.disks, machine, marks)
     _check_sectors(disks)
     geometry = alignment.geometry(disks, level, layout.raid.chunk)
@@ -192,7 +192,8 @@ class _Draft:
     def _numbers(self, sizes: Mapping[str, Size]) -> Numbers:
         """The chain's numbers: as they are where something is there, as planned where it will be."""
         held, geometry = self.held, self.geometry
-        planned = Stripes(geometry.chunk, geometry.width, alignment.log_stripe_unit(geometry.chunk))
+        width = geometry.width if geometry.chunk else 0
+        planned = Stripes(geometry.chunk, width, alignment.log_stripe_unit(geometry.chunk))
         if held.array:
             numbers = numbers_of(self.machine, held.array, held.group)
         else:
@@ -224,7 +225,7 @@ class _Draft:
     def _member(self, disk: Disk) -> chain.Member:
         return chain.Member(
             disk=disk.key,
-            grain=alignment.grain(disk.limits, self.geometry.chunk),
+            grain=alignment.grain(disk.limits, self.geometry.chunk or alignment.PAGE),
             alignment_offset=disk.alignment_offset,
             partition_start=self.geometry.start_on(disk),
             data_offset=self.geometry.data_offset,

@@ -11,7 +11,7 @@ from stackctl.site.models import Layout
 from stackctl.storage import chain
 from stackctl.storage.alignment import Link, log_stripe_unit
 from stackctl.storage.fstab import in_fstab
-from stackctl.storage.levels import LEVELS, Level
+from stackctl.storage.levels import Level, level_of
 from stackctl.storage.marks import GROUP_TAG, NEW_TAG, OURS, Marks
 from stackctl.storage.numbers import numbers_of
 from stackctl.units import format_size
@@ -46,7 +46,7 @@ def faults(findings: list[Finding]) -> list[Finding]:
 
 
 def _check(layout: Layout, machine: Machine) -> Iterator[Finding]:
-    level = LEVELS[layout.raid.level]
+    level = level_of(layout.raid)
     name = Marks("", layout.volume_group).array_name
     group = next((found for found in machine.groups if found.name == layout.volume_group), None)
     array = _array(machine, group, name)
@@ -86,10 +86,13 @@ def _aligned(link: Link) -> Finding:
 def _array_findings(array: Array, layout: Layout, level: Level, machine: Machine) -> Iterator[Finding]:
     count = layout.disks.count
     yield _same("array", f"{array.name}, level", level.name, array.level)
-    yield _same("array", f"{array.name}, layout", f"{level.layout_number:#x}", f"{array.layout:#x}")
-    yield _same("array", f"{array.name}, chunk", format_size(layout.raid.chunk), format_size(array.chunk))
+    if level.layout_number is not None:
+        yield _same("array", f"{array.name}, layout", f"{level.layout_number:#x}", f"{array.layout:#x}")
+    yield _same("array", f"{array.name}, chunk", format_size(_chunk(layout, level)), format_size(array.chunk))
     yield _same("array", f"{array.name}, members", f"{count} of {count}", f"{len(array.slots)} of {array.disks}")
-    yield Finding("array", f"{array.name}, bitmap", "internal", array.bitmap, array.bitmap.startswith(("+", "-")))
+    if level.redundant:
+        internal = array.bitmap.startswith(("+", "-"))
+        yield Finding("array", f"{array.name}, bitmap", "internal", array.bitmap, internal)
     labels = {part.name: part.label for disk in machine.disks for part in disk.partitions}
     mark = f"{OURS}:{layout.volume_group}:"[:28]
     for member in array.members:
@@ -120,7 +123,7 @@ def _volume_findings(
     yield _present("file system", subject, filesystem is not None)
     if filesystem is None:
         return
-    chunk = layout.raid.chunk
+    chunk = _chunk(layout, level)
     width = chunk * level.data_disks(layout.disks.count)
     log = log_stripe_unit(chunk)
     yield _same("file system", f"{subject}, stripe unit", format_size(chunk), format_size(filesystem.stripe_unit))
@@ -137,6 +140,10 @@ def _volume_findings(
     expected = f"UUID={filesystem.uuid} {path} xfs noatime"
     lines = [f"{entry.source} {entry.path}" for entry in machine.fstab if entry.path == path]
     yield Finding("fstab", path, expected, "; ".join(lines) or "no line", kept)
+
+
+def _chunk(layout: Layout, level: Level) -> int:
+    return layout.raid.chunk if level.striped else 0
 
 
 def _complete(volume: LogicalVolume) -> tuple[str, bool]:

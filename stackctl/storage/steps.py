@@ -105,9 +105,11 @@ def array(disks: Sequence[Disk], marks: Marks, level: Level, geometry: Geometry,
         f"--name={marks.array_name}",
         "--homehost=any",
         f"--level={level.name.removeprefix('raid')}",
-        f"--layout={level.layout}",
-        f"--chunk={geometry.chunk // KIB}",
-        "--bitmap=internal",
+        *([f"--layout={level.layout}"] if level.layout else []),
+        *([f"--chunk={geometry.chunk // KIB}"] if level.striped else []),
+        f"--bitmap={'internal' if level.redundant else 'none'}",
+        # else mdadm makes RAID5 one disk short and rebuilds that, which looks like a loss
+        *(["--force"] if level.parity else []),
         f"--data-offset={geometry.data_offset // KIB}K",
         f"--raid-devices={len(keys)}",
         *(f"{{partition:{key}}}" for key in keys),
@@ -120,8 +122,9 @@ def array(disks: Sequence[Disk], marks: Marks, level: Level, geometry: Geometry,
     return Step(
         id=f"array:{marks.group}",
         kind="array",
-        title=f"Make the array {marks.array_name}: {level.name}, chunk {format_size(geometry.chunk)}, over "
-        + ", ".join(keys),
+        title=f"Make the array {marks.array_name}: {level.name}{' ' if level.layout else ''}{level.layout}, "
+        + (f"chunk {format_size(geometry.chunk)}, " if level.striped else "")
+        + f"over {', '.join(keys)}",
         disks=keys,
         params={
             "path": marks.array_path,
@@ -225,18 +228,19 @@ def volume(marks: Marks, name: str, extents: int, extent_size: int, *, redo: boo
 def filesystem(marks: Marks, name: str, geometry: Geometry) -> Step:
     """Make the file system on a new volume; the volume's tag goes when it is whole and on the medium."""
     device, chunk = f"/dev/{marks.group}/{name}", geometry.chunk
+    stripes: tuple[str, ...] = ("-d", "noalign")
+    if chunk:
+        log = log_stripe_unit(chunk)
+        stripes = ("-d", f"su={chunk // KIB}k,sw={geometry.data_disks}", "-l", f"su={log // KIB}k")
     return Step(
         id=f"filesystem:{marks.group}/{name}",
         kind="filesystem",
-        title=f"Make XFS on {marks.group}/{name}: su {format_size(chunk)}, sw {geometry.data_disks}",
+        title=f"Make XFS on {marks.group}/{name}"
+        + (f": su {format_size(chunk)}, sw {geometry.data_disks}" if chunk else ""),
         disks=(),
         params={"group": marks.group, "name": name, "tag": NEW_TAG},
         commands=(
-            _command(
-                *("mkfs.xfs", "-q", "-f", "-L", filesystem_label(name)),
-                *("-d", f"su={chunk // KIB}k,sw={geometry.data_disks}"),
-                *("-l", f"su={log_stripe_unit(chunk) // KIB}k", device),
-            ),
+            _command("mkfs.xfs", "-q", "-f", "-L", filesystem_label(name), *stripes, device),
             _command("sync", device),
             _command("lvchange", "--deltag", NEW_TAG, f"{marks.group}/{name}"),
         ),

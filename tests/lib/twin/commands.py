@@ -262,13 +262,18 @@ def _mdadm(server, words, stdin, half):
         return ""
     members = [name for name in _names(words) if not name.startswith("md/")]
     parts = server.parts()
-    chunk = int(_option(words, "--chunk")) * 1024
+    level = int(_option(words, "--level"))
+    # RAID1 and RAID0 have one layout, whose number is 0; far and offset copies are two parts of each disk
+    layout = {"": 0, "left-symmetric": 2, "n2": 0x102, "f2": 0x201, "o2": 0x10201}[_option(words, "--layout")]
+    chunk = int(_option(words, "--chunk") or 0) * 1024
+    if (level == 1) == bool(chunk) or (level == 0) == ("--bitmap=internal" in words):
+        raise RefusalError(f"not supported for raid{level}")
     offset = int(_option(words, "--data-offset").removesuffix("K")) * 1024
     if any(server.holders()[name] for name in members):
         raise RefusalError("cannot open: Device or resource busy")
     uuid = new_uuid()
     for role, name in enumerate(members[: 2 if half else None]):
-        parts[name].member = Member(uuid, _option(words, "--name"), chunk, len(members), offset, role)
+        parts[name].member = Member(uuid, _option(words, "--name"), chunk, len(members), offset, role, level, layout)
     if not half:
         server.arrays += [array for array in assembled(server) if array.uuid == uuid]
         for group in server.groups:
@@ -294,7 +299,9 @@ def assembled(server: TwinServer) -> list[Array]:
                 name=member.name,
                 chunk=member.chunk,
                 disks=member.disks,
-                size=(part.size - member.data_offset) // member.chunk * member.chunk * (member.disks // 2),
+                size=_array_size(member, part.size - member.data_offset),
+                level=f"raid{member.level}",
+                layout=member.layout,
                 signatures=old.signatures if old else [],
                 orphan=old.orphan if old else False,
             )
@@ -306,6 +313,13 @@ def assembled(server: TwinServer) -> list[Array]:
         whole = len(array.members) == array.disks
         array.state = "clean" if whole else "inactive"
     return list(found.values())
+
+
+def _array_size(member: Member, component: int) -> int:
+    """As drivers/md count it: whole chunks (KiB in a mirror), in as many parts as there are far copies."""
+    piece = (member.chunk or 1024) * (member.layout >> 8 & 0xFF if member.level == 10 else 1)
+    data = {0: member.disks, 1: 1, 5: member.disks - 1, 6: member.disks - 2, 10: member.disks // 2}[member.level]
+    return component // piece * piece * data
 
 
 def _array(server: TwinServer, words: tuple[str, ...]) -> Array:
@@ -388,9 +402,12 @@ def _vgchange(server, words, stdin, half):
 
 def _mkfs(server, words, stdin, half):
     _, volume = _volume(server, words[-1])
-    unit = int(re.search(r"su=(\d+)k,sw", " ".join(words)).group(1)) * 1024
-    count = int(re.search(r"sw=(\d+)", " ".join(words)).group(1))
-    log = int(re.search(r"-l su=(\d+)k", " ".join(words)).group(1)) * 1024
+    said = " ".join(words)
+    data, log_unit = re.search(r"su=(\d+)k,sw=(\d+)", said), re.search(r"-l su=(\d+)k", said)
+    if (data is None) != ("-d noalign" in said):
+        raise RefusalError("the twin wants stripes, or a word that there are none")
+    unit, count = (int(data[1]) * 1024, int(data[2])) if data else (0, 0)
+    log = int(log_unit[1]) * 1024 if log_unit else 0
     volume.filesystem = Filesystem(_option(words, "-L"), unit, unit * count, log, complete=not half)
     return ""
 

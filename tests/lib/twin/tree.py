@@ -128,7 +128,10 @@ def _array(server: TwinServer, array: Array, want: Files, number: str, holders: 
     _block(want, folder, array.size if running else 0, number, holders)
     want.values(folder, ro=0, alignment_offset=0, diskseq=90)
     _limits(want, folder, 512, 512, array.chunk, array.chunk * array.disks // 2, 1)
-    want.write(f"{folder}/md/bitmap/location", "+8")
+    redundant = array.level != "raid0"
+    if redundant:
+        want.write(f"{folder}/md/bitmap/location", "+8")
+        want.values(f"{folder}/md", degraded=array.disks - len(array.members), sync_action="resync")
     want.values(
         f"{folder}/md",
         level=array.level,
@@ -137,8 +140,6 @@ def _array(server: TwinServer, array: Array, want: Files, number: str, holders: 
         raid_disks=array.disks,
         metadata_version="1.2",
         array_state=array.state,
-        degraded=array.disks - len(array.members),
-        sync_action="resync",
         sync_completed="1 / 2",
         component_size=array.size // 1024 // (array.disks // 2),
         uuid=array.uuid,

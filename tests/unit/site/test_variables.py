@@ -79,11 +79,17 @@ def test_a_host_reaches_itself(write: Write, listen: str, own: str) -> None:
 def test_the_layout_goes_through_and_back(write: Write) -> None:
     opened = open_file(write(TWO))
     plain = variables.host_variables(opened)["db"]["storage_layout"]
-    assert plain["raid"] == {"level": 10, "chunk": 131072}
+    assert plain["raid"] == {"chunk": 131072}
     assert plain.pop("name") == "r"
     assert Layout.model_validate(plain) == opened.site.layouts["r"]
     assert list(plain["volumes"]) == ["d", "e"]
     assert "storage_layout" not in variables.host_variables(opened)["app"]
+
+
+def test_a_mirror_goes_through_and_back(write: Write) -> None:
+    opened = open_file(write(TWO.replace("raid: {chunk: 128 KiB}", "raid: {level: 1}")))
+    plain = variables.host_variables(opened)["db"]["storage_layout"]
+    assert Layout.model_validate({key: value for key, value in plain.items() if key != "name"}).raid.level == 1
 
 
 def test_site_wide_variables(write: Write) -> None:

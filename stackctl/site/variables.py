@@ -67,7 +67,7 @@ def host_variables(opened: OpenSite) -> dict[str, dict[str, Any]]:
 
 
 def layout_as_plain(layout: Layout) -> dict[str, Any]:
-    """What the site says of a layout, as dicts, lists and integer bytes; it goes through Ansible, and Layout reads it."""
+    """What the site says of a layout, as plain values; it goes through Ansible, and Layout reads it back."""
     plain: dict[str, Any] = json.loads(json.dumps(layout.model_dump(exclude_unset=True)))
     return plain
 

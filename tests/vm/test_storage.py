@@ -24,6 +24,8 @@ from stackctl.lab import rack
 from stackctl.lab.machine import Machine
 from stackctl.process import Result, SystemRunner
 from stackctl.site.load import open_site
+from stackctl.site.models import Layout
+from stackctl.storage.audit import audit
 from stackctl.storage.plan import Plan
 from stackctl.storage.planner import plan
 from stackctl.storage.readback import Finding, check, faults
@@ -109,8 +111,8 @@ class Server:
             (Path(folder) / f"{name}.json").write_text(json.dumps(facts, indent=1) + "\n")
         return facts
 
-    def plan(self, *wipe: str, record: str = "") -> Plan:
-        return plan(HOST, LAYOUT, Found.from_facts(self.facts(record)), frozenset(wipe))
+    def plan(self, *wipe: str, record: str = "", wanted: Layout = LAYOUT) -> Plan:
+        return plan(HOST, wanted, Found.from_facts(self.facts(record)), frozenset(wipe))
 
     def execute(self, planned: Plan) -> dict[str, Any]:
         said = self.ssh("python3 -m node.execute", check=False, text=json.dumps(planned.to_json()))
@@ -118,18 +120,18 @@ class Server:
         outcome: dict[str, Any] = json.loads(said.stdout)
         return outcome
 
-    def apply(self, *wipe: str) -> None:
+    def apply(self, *wipe: str, wanted: Layout = LAYOUT) -> None:
         """Plan and carry out until nothing is left; a plan may only bring to light what there is."""
         for _ in range(3):
-            planned = self.plan(*wipe)
+            planned = self.plan(*wipe, wanted=wanted)
             if not planned.steps:
                 return
             outcome = self.execute(planned)
             assert "failed" not in outcome, outcome
         raise AssertionError(f"still to do: {[step.id for step in self.plan().steps]}")
 
-    def wrong(self, record: str = "") -> list[Finding]:
-        return faults(check(LAYOUT, Found.from_facts(self.facts(record))))
+    def wrong(self, record: str = "", wanted: Layout = LAYOUT) -> list[Finding]:
+        return faults(check(wanted, Found.from_facts(self.facts(record))))
 
     def blank(self) -> None:
         self.ssh(BLANK, check=False)
@@ -192,6 +194,28 @@ def test_the_mounts_survive_a_reboot(server: Server) -> None:
     assert server.ssh("ls /srv/database").stdout.split() == ["kept"]
 
 
+RAIDS = {
+    "raid0": {"level": 0},
+    "raid1": {"level": 1},
+    "raid5": {"level": 5},
+    "raid6": {"level": 6},
+    "raid10-far": {"level": 10, "layout": "far"},
+    "raid10-offset": {"level": 10, "layout": "offset"},
+}
+
+
+def test_every_level_is_made_read_back_and_found_again(blank: Server, raid: str) -> None:
+    wanted = layout(raid=RAIDS[raid])
+    blank.apply(wanted=wanted)
+    assert blank.wrong(f"applied-{raid}", wanted) == []
+    found = audit(Found.from_facts(blank.facts()))
+    assert (found.faults, found.costs) == ((), ())
+    blank.ssh("umount /srv/*; vgchange -qq -an; mdadm -q --stop /dev/md/data; udevadm settle")
+    blank.apply(wanted=wanted)
+    assert blank.wrong(wanted=wanted) == []
+    assert blank.plan(wanted=wanted).steps == ()
+
+
 GPT = "sfdisk -q --lock --label gpt {2}; udevadm settle"
 OLD = "mdadm -q --create /dev/md/old --run --level=1 --raid-devices=2 --homehost=other --name=old {2} {3}"
 LUKS2 = """python3 - <<'END'
@@ -245,6 +269,8 @@ def released(name: str) -> tuple[str, ...]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "raid" in metafunc.fixturenames:
+        metafunc.parametrize("raid", draw(metafunc.config, "raids", sorted(RAIDS), 1))
     if "foreign" in metafunc.fixturenames:
         metafunc.parametrize("foreign", draw(metafunc.config, "foreign", sorted(FOREIGN), 3))
 

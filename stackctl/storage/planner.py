@@ -224,8 +224,9 @@ class _Draft:
     def _member(self, disk: Disk) -> chain.Member:
         return chain.Member(
             disk=disk.key,
-            grain=alignment.grain(disk.limits, self.geometry.chunk),
+            grain=alignment.grain_of(disk, self.geometry.chunk),
             alignment_offset=disk.alignment_offset,
             partition_start=self.geometry.start_on(disk),
             data_offset=self.geometry.data_offset,
+            striped=disk.striping is not None,
         )

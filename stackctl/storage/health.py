@@ -24,6 +24,10 @@ _MOST_READ_AHEAD = 4 * MIB
 """More than this helps no stream, and reads in vain for everything else."""
 
 
+_HYPERVISORS = frozenset({"qemu", "vmware", "vbox", "msft", "xen"})
+"""Vendors of disks that are none: the host schedules what is behind them."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Medium:
     """What suits a kind of disk: the schedulers that may be, the one that is best first."""
@@ -122,8 +126,8 @@ def _drive(controller: Controller, drive: Drive) -> Iterator[Finding]:
 
 
 def _queue(disk: Disk, machine: Machine) -> Iterator[Finding]:
-    """The scheduler and the read-ahead; a guest's disks are left out: the host schedules those."""
-    if disk.transport in ("virtio", "usb") or disk.removable:
+    """The scheduler and the read-ahead; of disks that stay, and are not a guest's."""
+    if disk.removable or disk.transport in ("virtio", "usb") or disk.vendor.lower() in _HYPERVISORS:
         return
     virtual = machine.virtual_disk(disk)
     medium = _MEDIA[_kind(disk, virtual)]

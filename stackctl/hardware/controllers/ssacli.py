@@ -20,6 +20,7 @@ from stackctl.hardware.controllers.model import (
     VirtualDisk,
     VolumeState,
     WritePolicy,
+    data_disks,
 )
 
 _STEP = 3
@@ -151,21 +152,21 @@ def _battery(pairs: Pairs) -> Battery | None:
 def _virtual_disks(block: _Block, battery: Battery | None) -> Iterator[VirtualDisk]:
     share = _SHARE.search(block.pairs.get("Cache Ratio", ""))
     for number, array, pairs in block.logical:
+        slots = tuple(
+            slot
+            for slot, place, drive in block.physical
+            if place == array and "spare" not in drive.get("Drive Type", "").lower()
+        )
         strip = values.size(pairs.get("Strip Size", ""))
-        width = values.size(pairs.get("Full Stripe Size", ""))
-        data = width // strip if strip and width % strip == 0 else 0
         level = _LEVELS.get(values.text(pairs.get("Fault Tolerance")), f"RAID{pairs.get('Fault Tolerance', '')}")
+        data = _data_disks(level, strip, len(slots), pairs)
         wanted = _wanted(block.pairs, pairs)
         yield VirtualDisk(
             id=number,
             name=values.text(pairs.get("Logical Drive Label")),
             level=level,
             span_depth=_spans(level, data, pairs),
-            drives=tuple(
-                slot
-                for slot, place, drive in block.physical
-                if place == array and "spare" not in drive.get("Drive Type", "").lower()
-            ),
+            drives=slots,
             size=values.size(pairs.get("Size", "")),
             strip=strip,
             data_disks=data,
@@ -179,6 +180,14 @@ def _virtual_disks(block: _Block, battery: Battery | None) -> Iterator[VirtualDi
             device=values.device(pairs.get("Disk Name")),
             naa=values.naa(pairs.get("Unique Identifier")),
         )
+
+
+def _data_disks(level: str, strip: int, drives: int, pairs: Pairs) -> int:
+    """From the full stripe, which for RAID50 and RAID60 is that of one parity group."""
+    width = values.size(pairs.get("Full Stripe Size", ""))
+    told = width // strip if strip and width % strip == 0 else 0
+    groups = values.number(pairs.get("Number of Parity Groups")) or 1
+    return told * groups if told * groups == data_disks(level, groups, drives) else told
 
 
 def _spans(level: str, data: int, pairs: Pairs) -> int:

@@ -245,6 +245,11 @@ class TestSmartArray:
         assert (disk.device, disk.naa) == ("sda", "600508b1001c8cc3c673a109dd661010")
         assert disk.drive_cache is DriveCache.OFF
 
+    def test_the_full_stripe_of_a_raid50_is_that_of_one_parity_group(self):
+        (disk,) = one("ssacli-raid50").virtual_disks
+        assert (disk.level, disk.span_depth, len(disk.drives)) == ("RAID50", 2, 6)
+        assert (disk.striping.data_disks, disk.striping.width, disk.striping.parity) == (4, MIB, 1)
+
     def test_the_drives(self):
         found = one("ssacli-raid6")
         assert [drive.state for drive in found.drives] == [

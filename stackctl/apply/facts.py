@@ -9,6 +9,7 @@ from stackctl.apply.playbook import Play
 from stackctl.apply.records import Recorder
 from stackctl.apply.run import run
 from stackctl.hardware.machine import Machine
+from stackctl.node import collect as node
 from stackctl.site.load import OpenSite
 
 Facts = Mapping[str, Any]
@@ -42,3 +43,9 @@ def collect(
     )
     run(open_site, play, recorder=recorder, watch=watch).check()
     return found
+
+
+def collect_here() -> dict[str, Facts]:
+    """The facts of this very machine, under its name; what only root may read is told under their ``errors``."""
+    facts = node.collect()
+    return {facts["host"]["name"]: facts}

@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 # The commands, in the order and under the headings that --help shows.
-from stackctl.cli import apply, check, db, doctor, explain, init, inspect, lab, plan, runs, validate  # noqa: E402
+from stackctl.cli import apply, check, db, disks, doctor, explain, init, inspect, lab, plan, runs, validate  # noqa: E402
 
 _SITE, _WORK, _LAB = "The site", "The work", "The lab"
 app.command(rich_help_panel=_SITE)(init.init)
@@ -78,5 +78,6 @@ app.command(rich_help_panel=_WORK)(plan.plan)
 app.command(rich_help_panel=_WORK)(apply.apply)
 app.command(rich_help_panel=_WORK)(validate.validate)
 app.add_typer(db.app, name="db", rich_help_panel=_WORK)
+app.add_typer(disks.app, name="disks", rich_help_panel=_WORK)
 app.add_typer(runs.app, name="runs", rich_help_panel=_WORK)
 app.add_typer(lab.app, name="lab", rich_help_panel=_LAB)

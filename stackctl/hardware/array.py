@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from stackctl.hardware.disk import Partition
+
 _MAGIC = 0xA92B4EFC
 _SECTOR = 512
 _RUNNING = frozenset({"clean", "active", "active-idle", "write-pending", "readonly", "read-auto"})
@@ -89,6 +91,8 @@ class Array:
     sync: str
     bitmap: str
     members: tuple[Member, ...]
+    partitions: tuple[Partition, ...]
+    """Where it is parted itself."""
     holders: tuple[str, ...]
 
     @property
@@ -112,7 +116,12 @@ def bare_name(name: str) -> str:
     return name.rpartition(":")[2]
 
 
-def array_from_facts(device: str, facts: Mapping[str, Any], superblocks: Mapping[str, Superblock]) -> Array:
+def array_from_facts(
+    device: str,
+    facts: Mapping[str, Any],
+    superblocks: Mapping[str, Superblock],
+    partitions: tuple[Partition, ...],
+) -> Array:
     """The array behind the named md device of collected facts."""
     block = facts["blocks"][device]
     array = block["array"]
@@ -141,5 +150,6 @@ def array_from_facts(device: str, facts: Mapping[str, Any], superblocks: Mapping
         sync=str(array["sync_action"] or ""),
         bitmap=str(array["bitmap/location"] or "none"),
         members=members,
+        partitions=partitions,
         holders=tuple(block["holders"]),
     )

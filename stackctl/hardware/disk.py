@@ -148,18 +148,29 @@ class Disk:
         return f"{self.key or 'without serial or WWN'} ({format_size(self.size)} {model or 'disk'}, now {self.name})"
 
 
-def disks_from_facts(facts: Mapping[str, Any]) -> tuple[Disk, ...]:
-    """The disks of collected facts, with their partitions."""
-    described = {device["kname"]: device for device in facts["lsblk"]}
-    partitions: dict[str, list[Partition]] = {}
+def partitions_from_facts(facts: Mapping[str, Any]) -> dict[str, tuple[Partition, ...]]:
+    """The partitions of collected facts by what they are parts of: disks, arrays."""
+    described = described_by_lsblk(facts)
+    found: dict[str, list[Partition]] = {}
     for name, block in facts["blocks"].items():
         if block["kind"] == "partition":
-            partitions.setdefault(block["disk"], []).append(_partition(name, facts, described.get(name, {})))
+            found.setdefault(block["disk"], []).append(_partition(name, facts, described.get(name, {})))
+    return {whole: tuple(sorted(parts, key=lambda part: part.index)) for whole, parts in found.items()}
+
+
+def disks_from_facts(facts: Mapping[str, Any], partitions: Mapping[str, tuple[Partition, ...]]) -> tuple[Disk, ...]:
+    """The disks of collected facts, with their partitions."""
+    described = described_by_lsblk(facts)
     return tuple(
-        _disk(name, facts, described.get(name, {}), partitions.get(name, []))
+        _disk(name, facts, described.get(name, {}), partitions.get(name, ()))
         for name, block in facts["blocks"].items()
         if block["kind"] == "disk"
     )
+
+
+def described_by_lsblk(facts: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """What lsblk says, by the kernel's name."""
+    return {device["kname"]: device for device in facts["lsblk"]}
 
 
 def _signatures(facts: Mapping[str, Any], kind: str, name: str) -> tuple[Signature, ...]:
@@ -180,7 +191,7 @@ def _partition(name: str, facts: Mapping[str, Any], known: Mapping[str, Any]) ->
     )
 
 
-def _disk(name: str, facts: Mapping[str, Any], known: Mapping[str, Any], partitions: list[Partition]) -> Disk:
+def _disk(name: str, facts: Mapping[str, Any], known: Mapping[str, Any], partitions: tuple[Partition, ...]) -> Disk:
     block = facts["blocks"][name]
     return Disk(
         name=name,
@@ -197,7 +208,7 @@ def _disk(name: str, facts: Mapping[str, Any], known: Mapping[str, Any], partiti
         table=str(known.get("pttype") or ""),
         signatures=_signatures(facts, "signatures", name),
         lost=_signatures(facts, "lost", name),
-        partitions=tuple(sorted(partitions, key=lambda partition: partition.index)),
+        partitions=partitions,
         holders=tuple(block["holders"]),
         claim=Claim.from_facts(facts["claims"].get(name)),
         links=tuple(facts["links"].get(name, ())),

@@ -12,7 +12,7 @@ from stackctl.hardware.array import Array, Superblock
 from stackctl.hardware.controllers import controllers_from_facts
 from stackctl.hardware.controllers.matching import virtual_disk
 from stackctl.hardware.controllers.model import Controller, VirtualDisk
-from stackctl.hardware.disk import Disk, Signature, disks_from_facts
+from stackctl.hardware.disk import Disk, Partition, Signature, disks_from_facts, partitions_from_facts
 from stackctl.hardware.lvm import LogicalVolume, PhysicalVolume, VolumeGroup, groups_from_facts
 from stackctl.hardware.tables import ArrayEntry, FstabEntry, Mount, fstab, mdadm_conf
 from stackctl.hardware.xfs import Xfs
@@ -128,7 +128,9 @@ class Machine:
 
     @cached_property
     def _partitions(self) -> Mapping[str, tuple[str, ...]]:
-        return {disk.name: tuple(part.name for part in disk.partitions) for disk in self.disks}
+        parted: dict[str, tuple[Partition, ...]] = {disk.name: disk.partitions for disk in self.disks}
+        parted |= {array.device: array.partitions for array in self.arrays}
+        return {whole: tuple(part.name for part in parts) for whole, parts in parted.items()}
 
     @cached_property
     def _disk_of(self) -> Mapping[str, str]:
@@ -174,6 +176,7 @@ def _read(facts: Mapping[str, Any]) -> Machine:
         if (found := md.superblock(name, bytes.fromhex(text)))
     }
     groups, orphans = groups_from_facts(facts)
+    partitions = partitions_from_facts(facts)
     conf = facts["files"].get("/etc/mdadm/mdadm.conf")
     table = facts["files"].get("/etc/fstab")
     controllers, unread = controllers_from_facts(facts)
@@ -181,9 +184,11 @@ def _read(facts: Mapping[str, Any]) -> Machine:
         host=HostFacts(**facts["host"]),
         missing=tuple(facts["missing"]),
         errors=(*facts["errors"], *unread),
-        disks=tuple(_with_striping(disk, controllers) for disk in disks_from_facts(facts)),
+        disks=tuple(_with_striping(disk, controllers) for disk in disks_from_facts(facts, partitions)),
         arrays=tuple(
-            md.array_from_facts(name, facts, told) for name, block in blocks.items() if block["kind"] == "md"
+            md.array_from_facts(name, facts, told, partitions.get(name, ()))
+            for name, block in blocks.items()
+            if block["kind"] == "md"
         ),
         members=tuple(told.values()),
         groups=groups,

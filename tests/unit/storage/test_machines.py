@@ -84,3 +84,19 @@ def test_the_array_the_group_and_the_file_systems_are_read():
     stripes = {found.label: (found.stripe_unit, found.stripe_width, found.log_stripe_unit) for found in known}
     assert set(stripes) == {"database", "documents", "guests"}
     assert set(stripes.values()) == {(65536, 131072, 65536)}
+
+
+def test_a_file_system_on_a_partition_of_an_array_is_seen_from_the_disks():
+    facts = json.loads((MACHINES / "lab-foreign-md.json").read_text())
+    part = {"number": "259:0", "read_only": False, "alignment_offset": 0, "holders": [], "slaves": []}
+    part |= {"kind": "partition", "partition": 1, "disk": "md127", "start": 63 * 512, "label": "", "size": 1 << 30}
+    facts["blocks"]["md127p1"] = part
+    facts["mounts"].append(
+        {"device": "md127p1", "root": "/", "path": "/srv/old", "type": "ext4", "options": "rw,relatime"}
+    )
+    machine = Machine.from_facts(facts)
+    assert [part.start for part in machine.arrays[0].partitions] == [63 * 512]
+    assert machine.above("sda") == ("md127", "md127p1")
+    wipe = frozenset({"LAB-DISKS-1-2", "LAB-DISKS-1-3"})
+    with pytest.raises(StackctlError, match="mounted at /srv/old: unmount it first"):
+        plan("disks-1", layout(disks={"count": 4, "size": ">= 1 GB"}), machine, wipe)

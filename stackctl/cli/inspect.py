@@ -9,9 +9,12 @@ import typer
 from stackctl import console
 from stackctl.apply.facts import Facts, collect
 from stackctl.cli.options import Inventory, Json
+from stackctl.hardware.controllers.model import Controller
 from stackctl.hardware.disk import Disk
 from stackctl.hardware.machine import Machine
 from stackctl.site.load import open_site
+from stackctl.storage import health
+from stackctl.storage.readback import faults
 from stackctl.units import format_size
 
 Host = Annotated[
@@ -74,6 +77,8 @@ def _show(name: str, machine: Machine) -> None:
             for disk in machine.disks
         ],
     )
+    for controller in machine.controllers:
+        _show_controller(controller)
     for array in machine.arrays:
         members = ", ".join(member.device for member in array.members)
         console.say(f"array {array.name or array.device}: {array.level}, chunk {format_size(array.chunk)}, {members}")
@@ -86,7 +91,19 @@ def _show(name: str, machine: Machine) -> None:
         console.note(f"{program} is not installed there")
     for error in machine.errors:
         console.warn(error)
+    for finding in faults(health.check(machine)):
+        console.warn(str(finding))
     console.say("")
+
+
+def _show_controller(controller: Controller) -> None:
+    console.say(f"controller {controller.title}: {controller.battery or 'no battery'}")
+    for disk in controller.virtual_disks:
+        strip = f", strip {format_size(disk.strip)}" if disk.strip else ""
+        console.say(
+            f"virtual disk {disk.id} {disk.name}".rstrip() + f": {disk.level} of {len(disk.drives)} drives{strip}, "
+            f"{disk.write_policy.words}, {disk.state}, now {disk.device or 'unknown'}"
+        )
 
 
 def _holds(disk: Disk) -> str:

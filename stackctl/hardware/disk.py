@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stackctl.units import format_size
+from stackctl.units import KIB, format_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,40 @@ class Limits:
             optimal_io=int(facts.get("optimal_io_size") or 0),
             rotational=bool(facts.get("rotational")),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """How the kernel handles a disk's requests; words are empty and numbers 0 where it says nothing."""
+
+    scheduler: str = ""
+    read_ahead: int = 0
+    """What is read beyond a sequential request, in bytes."""
+    write_cache: str = ""
+    """`write back` where the device says that it keeps writes in a cache of its own."""
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any]) -> "Queue":
+        words = str(facts.get("scheduler") or "")
+        chosen = next((word[1:-1] for word in words.split() if word.startswith("[")), words)
+        return cls(chosen, int(facts.get("read_ahead_kb") or 0) * KIB, str(facts.get("write_cache") or ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Striping:
+    """How a controller deals out a virtual disk over drives, as its tool tells; ``unit`` in bytes."""
+
+    unit: int
+    """What lies in one piece on one drive: the strip."""
+    data_disks: int
+    copies: int = 1
+    parity: int = 0
+    """Strips of parity for each set of drives."""
+
+    @property
+    def width(self) -> int:
+        """The bytes of data in one stripe, over all spans."""
+        return self.unit * self.data_disks
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +132,9 @@ class Disk:
     """Its persistent names under /dev/disk."""
     fingerprint: str
     """A word that changes when anything on the disk does."""
+    queue: Queue = Queue()
+    striping: Striping | None = None
+    """Of a virtual disk whose controller tells; never guessed."""
 
     @property
     def key(self) -> str:
@@ -176,4 +213,5 @@ def _disk(name: str, facts: Mapping[str, Any], known: Mapping[str, Any], partiti
         claim=Claim.from_facts(facts["claims"].get(name)),
         links=tuple(facts["links"].get(name, ())),
         fingerprint=facts["fingerprints"][name],
+        queue=Queue.from_facts(block["limits"]),
     )

@@ -1,7 +1,7 @@
 """The Machine: everything that was found on a server, frozen."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -9,6 +9,9 @@ from stackctl.errors import InputError
 from stackctl.hardware import array as md
 from stackctl.hardware import xfs
 from stackctl.hardware.array import Array, Superblock
+from stackctl.hardware.controllers import controllers_from_facts
+from stackctl.hardware.controllers.matching import virtual_disk
+from stackctl.hardware.controllers.model import Controller, VirtualDisk
 from stackctl.hardware.disk import Disk, Partition, Signature, disks_from_facts, partitions_from_facts
 from stackctl.hardware.lvm import LogicalVolume, PhysicalVolume, VolumeGroup, groups_from_facts
 from stackctl.hardware.tables import ArrayEntry, FstabEntry, Mount, fstab, mdadm_conf
@@ -70,6 +73,8 @@ class Machine:
     folders: Mapping[str, Folder]
     signatures: Mapping[str, tuple[Signature, ...]]
     """What is written on devices that are neither disks nor partitions."""
+    controllers: tuple[Controller, ...]
+    """Hardware RAID controllers, as far as their tools are installed there."""
     _holders: Mapping[str, tuple[str, ...]] = field(repr=False)
     _kinds: Mapping[str, str] = field(repr=False)
     _mapped: Mapping[str, tuple[str, str]] = field(repr=False)
@@ -96,6 +101,11 @@ class Machine:
         """The disk with that serial number or WWN; None where there is none, or more than one."""
         found = [disk for disk in self.disks if key and key in (disk.serial, disk.wwn)]
         return found[0] if len(found) == 1 else None
+
+    def virtual_disk(self, disk: Disk) -> VirtualDisk | None:
+        """What of a controller is behind a disk; None for disks that are none of a controller that is known."""
+        found = virtual_disk(disk, self.controllers)
+        return found[1] if found else None
 
     def above(self, name: str) -> tuple[str, ...]:
         """Every device that lies on the named one, the nearest first: partitions, arrays, mappings."""
@@ -169,11 +179,12 @@ def _read(facts: Mapping[str, Any]) -> Machine:
     partitions = partitions_from_facts(facts)
     conf = facts["files"].get("/etc/mdadm/mdadm.conf")
     table = facts["files"].get("/etc/fstab")
+    controllers, unread = controllers_from_facts(facts)
     return Machine(
         host=HostFacts(**facts["host"]),
         missing=tuple(facts["missing"]),
-        errors=tuple(facts["errors"]),
-        disks=disks_from_facts(facts, partitions),
+        errors=(*facts["errors"], *unread),
+        disks=tuple(_with_striping(disk, controllers) for disk in disks_from_facts(facts, partitions)),
         arrays=tuple(
             md.array_from_facts(name, facts, told, partitions.get(name, ()))
             for name, block in blocks.items()
@@ -202,6 +213,7 @@ def _read(facts: Mapping[str, Any]) -> Machine:
             for name, found in facts["signatures"].items()
             if blocks[name]["kind"] not in ("disk", "partition")
         },
+        controllers=controllers,
         _holders={name: tuple(block["holders"]) for name, block in blocks.items()},
         _kinds={name: block["kind"] for name, block in blocks.items()},
         _mapped={
@@ -210,6 +222,11 @@ def _read(facts: Mapping[str, Any]) -> Machine:
             if "dm" in block
         },
     )
+
+
+def _with_striping(disk: Disk, controllers: tuple[Controller, ...]) -> Disk:
+    found = virtual_disk(disk, controllers)
+    return replace(disk, striping=found[1].striping) if found else disk
 
 
 def _plain(value: Any) -> Any:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from . import claim, fingerprint, reports, signatures, usage
+from . import claim, controllers, fingerprint, reports, signatures, usage
 from .blocks import block_devices
 from .process import ProcessError
 from .system import System
@@ -23,8 +23,12 @@ FILES = ("/etc/fstab", "/etc/mdadm/mdadm.conf")
 _COLUMNS = "KNAME,TYPE,SIZE,SERIAL,WWN,MODEL,VENDOR,REV,TRAN,HCTL,PTTYPE,PTUUID,PARTTYPE,PARTUUID"
 
 
-def collect(system: System | None = None, *, paths: Iterable[str] = ()) -> dict[str, Any]:
+def collect(
+    system: System | None = None, *, paths: Iterable[str] = (), ask_controllers: bool = True
+) -> dict[str, Any]:
     """The facts of this server; ``paths`` are folders to be told about (mount points to be).
+
+    The tools of RAID controllers take seconds to answer, and need not be asked where only disks are looked at.
 
     What could not be read is said under ``missing`` and ``errors``; a disk that cannot be read has its error
     there and counts as holding something unknown.
@@ -44,6 +48,7 @@ def collect(system: System | None = None, *, paths: Iterable[str] = ()) -> dict[
         "swaps": usage.swaps(system),
         "mdstat": system.text("/proc/mdstat") or "",
         "lvm": _lvm(system, errors) if _has(system, "lvm") else None,
+        "controllers": controllers.ask(system, errors) if ask_controllers else [],
         "files": {path: _file(system, path) for path in FILES},
         "initramfs": usage.initramfs(system),
         "folders": {path: _folder(system, path) for path in paths},

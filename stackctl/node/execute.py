@@ -63,7 +63,7 @@ def recognise(disks: Sequence[Mapping[str, Any]], system: System) -> Devices:
 
     Raises NodeError of kind ``refused`` that names every disk that is gone or different.
     """
-    facts = collect(system)
+    facts = collect(system, ask_controllers=False)
     found: dict[str, str] = {}
     problems = []
     for disk in disks:

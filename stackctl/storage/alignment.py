@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stackctl.hardware.disk import Disk, Limits
 from stackctl.storage.levels import Level
@@ -86,7 +86,7 @@ def geometry(disks: Sequence[Disk], level: Level, chunk: int) -> Geometry:
 
     Numbers that do not fit (a disk smaller than what is reserved) come out as no extents, never negative.
     """
-    common = math.lcm(*(grain(disk.limits, chunk) for disk in disks))
+    common = math.lcm(*(grain_of(disk, chunk) for disk in disks))
     element = chunk if level.striped else math.lcm(common, PAGE)
     start = round_up(FIRST_START, common)
     room = min(disk.size - _TABLE_RESERVE - disk.alignment_offset for disk in disks) - start
@@ -112,9 +112,19 @@ def geometry(disks: Sequence[Disk], level: Level, chunk: int) -> Geometry:
     )
 
 
-def grain(limits: Limits, chunk: int) -> int:
-    """What a start on the disk must be a multiple of: its physical block and, where it is believed, its stripe."""
-    return math.lcm(limits.physical_block, believed_optimal_io(limits, chunk))
+def grain(limits: Limits, chunk: int, *, stripe: int = 0) -> int:
+    """What a start on the disk must be a multiple of: its physical block and, where it is believed, its stripe.
+
+    ``stripe`` is the stripe width that a controller tells of its virtual disk: it is believed, whatever the disk
+    reports as its optimal request size.
+    """
+    told = replace(limits, optimal_io=stripe) if stripe else limits
+    return math.lcm(limits.physical_block, believed_optimal_io(told, chunk, confirmed=bool(stripe)))
+
+
+def grain_of(disk: Disk, chunk: int) -> int:
+    """The grain of a disk; that of a controller's virtual disk holds strip x data disks, where its tool tells."""
+    return grain(disk.limits, chunk, stripe=disk.striping.width if disk.striping else 0)
 
 
 def believed_optimal_io(limits: Limits, chunk: int, *, confirmed: bool = False) -> int:

@@ -15,6 +15,8 @@ class Member:
     alignment_offset: int
     partition_start: int
     data_offset: int
+    striped: bool = False
+    """The grain holds the stripe of the disk's controller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +53,9 @@ def links(numbers: Numbers) -> tuple[Link, ...]:
 def _links(numbers: Numbers) -> Iterator[Link]:
     for member in numbers.members:
         start = member.partition_start - member.alignment_offset
-        yield Link("partition", member.disk, start, member.grain, "physical block")
-        yield Link("md data", member.disk, start + member.data_offset, member.grain, "physical block")
+        blocks = "physical block and the controller's stripe" if member.striped else "physical block"
+        yield Link("partition", member.disk, start, member.grain, blocks)
+        yield Link("md data", member.disk, start + member.data_offset, member.grain, blocks)
         if numbers.chunk:
             yield Link("md data offset", member.disk, member.data_offset, numbers.chunk, "chunk")
     why = "stripe width" if numbers.chunk else "physical block"

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from stackctl.hardware.array import Array
 from stackctl.hardware.lvm import LogicalVolume, VolumeGroup
 from stackctl.hardware.machine import Machine
-from stackctl.storage.alignment import PAGE, grain
+from stackctl.storage.alignment import PAGE, grain_of
 from stackctl.storage.chain import Member, Numbers, Stripes
 from stackctl.storage.stripes import of_array
 
@@ -56,7 +56,14 @@ def _members(machine: Machine, array: Array) -> tuple[Member, ...]:
         for name, start in ((disk.name, 0), *((part.name, part.start) for part in disk.partitions))
     }
     return tuple(
-        Member(disk.key, grain(disk.limits, array.chunk or PAGE), disk.alignment_offset, start, member.data_offset)
+        Member(
+            disk=disk.key,
+            grain=grain_of(disk, array.chunk or PAGE),
+            alignment_offset=disk.alignment_offset,
+            partition_start=start,
+            data_offset=member.data_offset,
+            striped=disk.striping is not None,
+        )
         for member in array.members
         if member.device in starts
         for disk, start in [starts[member.device]]

@@ -225,8 +225,9 @@ class _Draft:
     def _member(self, disk: Disk) -> chain.Member:
         return chain.Member(
             disk=disk.key,
-            grain=alignment.grain(disk.limits, self.geometry.chunk or alignment.PAGE),
+            grain=alignment.grain_of(disk, self.geometry.chunk or alignment.PAGE),
             alignment_offset=disk.alignment_offset,
             partition_start=self.geometry.start_on(disk),
             data_offset=self.geometry.data_offset,
+            striped=disk.striping is not None,
         )

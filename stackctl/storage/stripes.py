@@ -78,9 +78,11 @@ def of_array(array: Array) -> Stripe | None:
 def of_disk(disk: Disk, believed: int) -> Stripe | None:
     """The stripes of a controller's virtual disk, where its optimal request size is ``believed`` (more than 1).
 
-    Its minimal request size is the strip, where it says one. None for a disk without stripes. Of parity such a disk
-    tells nothing.
+    The word of the controller's tool counts before what the disk reports. Of the disk's own sizes, the minimal one
+    is the strip, where it says one; of parity it tells nothing. None for a disk without stripes.
     """
+    if told := disk.striping:
+        return Stripe(told.unit, told.data_disks, told.copies, told.parity) if told.data_disks > 1 else None
     if believed <= disk.limits.physical_block:
         return None
     strip = disk.limits.minimum_io

@@ -8,6 +8,7 @@ from ansible.module_utils.node import (  # all that is needed there: mitogen fol
     blocks,
     claim,
     collect,
+    controllers,
     fingerprint,
     process,
     reports,
@@ -21,6 +22,7 @@ module: stackctl_inspect
 short_description: What a server is and what is on its disks
 description:
   - Reads block devices, their limits, signatures and holders, md arrays, LVM, XFS geometry, mounts and boot files.
+  - Asks the tools of RAID controllers (storcli, perccli, ssacli), where they are installed.
   - Changes nothing, and needs no program beyond Debian's essential ones; what is missing is said in the facts.
 options:
   paths:

@@ -8,6 +8,7 @@ from ansible.module_utils.node import (  # all that is needed there: mitogen fol
     blocks,
     claim,
     collect,
+    controllers,
     devices,
     errors,
     execute,

@@ -1,9 +1,11 @@
 """The arithmetic of the chain: known numbers, and what holds for every chunk and number of disks."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stackctl.hardware.disk import Disk, Limits
+from stackctl.hardware.disk import Disk, Limits, Striping
 from stackctl.storage import alignment
 from stackctl.storage.chain import Member, Numbers, Stripes, links
 from stackctl.storage.levels import LEVELS
@@ -146,3 +148,31 @@ def test_every_link_is_aligned_for_any_chunk_and_number_of_disks(chunk, count, d
     assert found.partition_start % logical == found.partition_size % logical == 0
     assert found.extent_size & (found.extent_size - 1) == 0 or found.extent_size % (128 * KIB) == 0
     assert found.group_start + found.extents * found.extent_size <= found.array_size
+
+
+class TestAControllerTellsItsStripe:
+    """RAID50 of 24 in three spans, strip 256 KiB: 21 strips of data, 5376 KiB."""
+
+    def setup_method(self):
+        self.disk = replace(disk(20 * TIB, limits(4096, 33553920)), striping=Striping(256 * KIB, 21, parity=1))
+
+    def test_it_is_the_grain_whatever_the_disk_reports(self):
+        assert alignment.grain_of(self.disk, 64 * KIB) == 5376 * KIB
+
+    def test_the_first_partition_begins_on_a_stripe(self):
+        found = geometry_of(self.disk)
+        assert found.partition_start == 5376 * KIB
+        assert found.data_offset % (5376 * KIB) == 0
+
+    def test_physical_blocks_count_too(self):
+        odd = replace(self.disk, striping=Striping(8 * KIB, 3), limits=limits(16 * KIB))
+        assert alignment.grain_of(odd, 64 * KIB) == 48 * KIB
+
+    def test_without_it_the_disk_s_own_word_is_weighed(self):
+        assert alignment.grain_of(replace(self.disk, striping=None), 64 * KIB) == 4096
+
+    def test_the_chain_says_why(self):
+        member = Member("S", 5376 * KIB, 0, MIB, 21 * MIB, striped=True)
+        partition, data, _ = links(Numbers(members=[member], chunk=64 * KIB, width=128 * KIB))
+        assert (partition.why, partition.aligned) == ("physical block and the controller's stripe", False)
+        assert (data.multiple_of, data.off) == (5376 * KIB, (22 * MIB) % (5376 * KIB))

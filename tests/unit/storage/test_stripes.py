@@ -1,5 +1,6 @@
 """What a shift costs: the formulas against a count of every request, and against what was measured and derived."""
 
+from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stackctl.hardware.disk import Disk, Limits, Striping
 from stackctl.storage.stripes import Stripe, crossings, of_array, of_disk
 from stackctl.units import KIB
 
@@ -91,5 +93,19 @@ def test_arrays(found, stripe):
     ],
 )
 def test_virtual_disks(minimum, believed, stripe):
-    disk = SimpleNamespace(limits=SimpleNamespace(minimum_io=minimum, physical_block=4096))
+    disk = SimpleNamespace(limits=SimpleNamespace(minimum_io=minimum, physical_block=4096), striping=None)
     assert of_disk(disk, believed) == stripe
+
+
+@pytest.mark.parametrize(
+    ("told", "stripe"),
+    [
+        (Striping(64 * KIB, 2, copies=2), Stripe(64 * KIB, 2, copies=2)),
+        (Striping(256 * KIB, 21, parity=1), Stripe(256 * KIB, 21, parity=1)),
+        (Striping(256 * KIB, 1, copies=2), None),
+    ],
+)
+def test_the_word_of_a_controller_s_tool_counts_before_what_its_disk_reports(told, stripe):
+    limits = Limits(512, 512, 64 * KIB, 384 * KIB, True)
+    disk = Disk("sda", "S", "", "", "", "", 1 << 40, False, False, 0, limits, "", (), (), (), (), None, (), "")
+    assert of_disk(replace(disk, striping=told), 384 * KIB) == stripe

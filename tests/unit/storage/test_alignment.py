@@ -6,11 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stackctl.hardware.disk import Disk, Limits, Striping
+from stackctl.site.models import Raid
 from stackctl.storage import alignment
 from stackctl.storage.chain import Member, Numbers, Stripes, links
-from stackctl.storage.levels import LEVELS
+from stackctl.storage.levels import level_of
 
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
+RAID10 = level_of(Raid())
 
 
 def limits(physical=512, optimal=0, logical=512):
@@ -26,7 +28,7 @@ class TestTheReferenceServer:
     """Four disks of 4 GiB under RAID10 with a chunk of 64 KiB."""
 
     def setup_method(self):
-        self.found = alignment.geometry([disk(4 * GIB)] * 4, LEVELS[10], 64 * KIB)
+        self.found = alignment.geometry([disk(4 * GIB)] * 4, RAID10, 64 * KIB)
 
     def test_the_stripe_is_two_chunks_wide(self):
         assert self.found.width == 128 * KIB
@@ -49,7 +51,7 @@ class TestTheReferenceServer:
 
 
 def test_six_disks_make_a_width_that_is_no_power_of_two():
-    found = alignment.geometry([disk(TIB)] * 6, LEVELS[10], 64 * KIB)
+    found = alignment.geometry([disk(TIB)] * 6, RAID10, 64 * KIB)
     assert found.width == 192 * KIB
     assert found.group_start == 1152 * KIB
     assert found.extent_size == 4224 * KIB  # eleven times 384 KiB, which vgcreate takes as a multiple of 128 KiB
@@ -60,7 +62,7 @@ def test_a_large_disk_leaves_room_for_a_reshape():
 
 
 def test_a_disk_that_is_too_small_has_no_extents():
-    assert alignment.geometry([disk(3 * MIB)] * 4, LEVELS[10], 64 * KIB).extents == 0
+    assert alignment.geometry([disk(3 * MIB)] * 4, RAID10, 64 * KIB).extents == 0
 
 
 class TestOptimalSizeIsBelieved:
@@ -85,7 +87,7 @@ class TestOptimalSizeIsBelieved:
 
 
 def geometry_of(*disks):
-    return alignment.geometry(disks * 4, LEVELS[10], 64 * KIB)
+    return alignment.geometry(disks * 4, RAID10, 64 * KIB)
 
 
 def test_a_virtual_disk_s_stripe_moves_the_first_partition():
@@ -127,7 +129,7 @@ def test_every_link_is_aligned_for_any_chunk_and_number_of_disks(chunk, count, d
     logical, physical = block
     own = limits(physical, optimal, logical)
     disks = [disk(disk_sizes[at % len(disk_sizes)] // 4096 * 4096, own) for at in range(count)]
-    found = alignment.geometry(disks, LEVELS[10], chunk)
+    found = alignment.geometry(disks, RAID10, chunk)
     grain = alignment.grain(disks[0].limits, chunk)
     starts = {"a": found.group_start, "b": found.group_start + 77 * found.extent_size}
     stripes = Stripes(chunk, found.width, alignment.log_stripe_unit(chunk))

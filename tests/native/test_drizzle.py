@@ -48,7 +48,7 @@ class Drizzle:
         """What a statement says, or the error."""
         text = _ASK.format(port=port, sql=sql, password="password" if password is None else repr(password))
         result = self.server.ssh(f"python3 -c {shlex.quote(text)}", check=False)
-        return (result.stdout or result.stderr.splitlines()[-1]).strip()
+        return (result.stdout if result.returncode == 0 else result.stderr.splitlines()[-1]).strip()
 
     def name(self, **variables: object) -> None:
         """Change variables of the host."""

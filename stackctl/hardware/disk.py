@@ -1,10 +1,14 @@
 """Whole disks and partitions: who they are, their limits, what is written on them."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from stackctl.units import format_size
+
+UNREADABLE = "unreadable"
+"""The signature of a device that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +127,11 @@ def disks_from_facts(facts: Mapping[str, Any]) -> tuple[Disk, ...]:
         for name, block in facts["blocks"].items()
         if block["kind"] == "disk"
     )
+
+
+def natural(text: str) -> tuple[tuple[int, int, str], ...]:
+    """A sort key in which ``LAB-10`` comes after ``LAB-9``."""
+    return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.findall(r"\d+|\D+", text))
 
 
 def _signatures(facts: Mapping[str, Any], kind: str, name: str) -> tuple[Signature, ...]:

@@ -70,6 +70,8 @@ class Machine:
     folders: Mapping[str, Folder]
     signatures: Mapping[str, tuple[Signature, ...]]
     """What is written on devices that are neither disks nor partitions."""
+    _partitions: Mapping[str, tuple[str, ...]] = field(repr=False)
+    """Of disks, and of arrays that are partitioned."""
     _holders: Mapping[str, tuple[str, ...]] = field(repr=False)
     _kinds: Mapping[str, str] = field(repr=False)
     _mapped: Mapping[str, tuple[str, str]] = field(repr=False)
@@ -115,10 +117,6 @@ class Machine:
     def _upper(self, name: str) -> Iterator[str]:
         yield from self._partitions.get(name, ())
         yield from self._holders.get(name, ())
-
-    @cached_property
-    def _partitions(self) -> Mapping[str, tuple[str, ...]]:
-        return {disk.name: tuple(part.name for part in disk.partitions) for disk in self.disks}
 
     @cached_property
     def _disk_of(self) -> Mapping[str, str]:
@@ -197,6 +195,7 @@ def _read(facts: Mapping[str, Any]) -> Machine:
             for name, found in facts["signatures"].items()
             if blocks[name]["kind"] not in ("disk", "partition")
         },
+        _partitions=_partitions(blocks),
         _holders={name: tuple(block["holders"]) for name, block in blocks.items()},
         _kinds={name: block["kind"] for name, block in blocks.items()},
         _mapped={
@@ -205,6 +204,14 @@ def _read(facts: Mapping[str, Any]) -> Machine:
             if "dm" in block
         },
     )
+
+
+def _partitions(blocks: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    parts = {name: block for name, block in blocks.items() if block["kind"] == "partition"}
+    for name, block in sorted(parts.items(), key=lambda item: item[1]["partition"]):
+        found[block["disk"]] = (*found.get(block["disk"], ()), name)
+    return found
 
 
 def _plain(value: Any) -> Any:

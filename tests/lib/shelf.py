@@ -114,7 +114,7 @@ SHELF: dict[str, Aligned | Refused] = {
     "NVMe with a 4 KiB format": Aligned(machine(*blank(sectors=(4096, 4096), **NVME)), 131072),
     # an optimal request of 128 KiB that is no lie: 1 MiB is a multiple of it already
     "NVMe that likes 128 KiB": Aligned(machine(*blank(sectors=(512, 4096), optimal_io=131072, **NVME)), 131072),
-    # 65535 x 512: the field's largest count. Were it believed, the start would be its multiple with 4096: 33553920
+    # 65535 x 512: the field's largest count. Believed, with blocks of 4096, the start would be 8 x 33553920
     "a controller whose optimum is 33553920": Aligned(
         machine(*blank(sectors=(512, 4096), optimal_io=33553920, transport="sas")), 131072
     ),

@@ -1,15 +1,24 @@
 """`stackctl explain` and `stackctl schema`: every key of stack.yml."""
 
+from enum import StrEnum
 from typing import Annotated, Optional
 
 import typer
 
 from stackctl import console
 from stackctl.cli.options import Inventory, Json
+from stackctl.hardware.dump import Dump
 from stackctl.site.effective import effective
 from stackctl.site.load import open_site
 from stackctl.site.reference import keys, keys_under
 from stackctl.site.schema import json_schema
+
+
+class Described(StrEnum):
+    """What has a schema."""
+
+    SITE = "stack.yml"
+    MACHINE = "machine"
 
 
 def _key_paths() -> list[str]:
@@ -58,9 +67,13 @@ def explain(
         )
 
 
-def schema() -> None:
-    """Print the JSON Schema of stack.yml, for editors.
+def schema(
+    what: Annotated[Described, typer.Argument(help="`stack.yml`, or `machine`: the dump of one.")] = Described.SITE,
+) -> None:
+    """Print the JSON Schema of stack.yml, for editors; or that of a machine's dump (docs/machine-dump.md).
 
     Example: stackctl schema > .stack.schema.json
+
+    Example: stackctl schema machine
     """
-    console.print_json(json_schema())
+    console.print_json(json_schema() if what is Described.SITE else json_schema(Dump, "a machine's dump"))

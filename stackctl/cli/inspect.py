@@ -1,6 +1,7 @@
 """`stackctl inspect`: what the servers have."""
 
 import json as codec
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -9,9 +10,11 @@ import typer
 from stackctl import console
 from stackctl.apply.facts import Facts, collect
 from stackctl.cli.options import Inventory, Json
+from stackctl.errors import InputError
 from stackctl.hardware.controllers.model import Controller
 from stackctl.hardware.disk import Disk
 from stackctl.hardware.machine import Machine
+from stackctl.hardware.mask import masked
 from stackctl.site.load import open_site
 from stackctl.storage import health
 from stackctl.storage.readback import faults
@@ -27,16 +30,31 @@ Dump = Annotated[
         "--dump", help="Write the raw facts of each server to HOST.json in this folder.", show_default=False
     ),
 ]
+Masked = Annotated[
+    bool,
+    typer.Option(
+        "--mask",
+        help="Mask serial numbers, WWNs, UUIDs, names and addresses in the dump, always the same by the same.",
+    ),
+]
 
 
-def inspect(inventory: Inventory = None, host: Host = None, json: Json = False, dump: Dump = None) -> None:
+def inspect(
+    inventory: Inventory = None, host: Host = None, json: Json = False, dump: Dump = None, mask: Masked = False
+) -> None:
     """Look at the servers: processors, memory, disks, arrays, volume groups, file systems; nothing is changed.
 
+    A masked dump can go with a bug report: it gives the same plan, and names neither disks nor people.
+
     Example: stackctl inspect -i inventories/lab metal-1 --json
+
+    Example: stackctl inspect -i inventories/lab --dump report --mask
     """
+    if mask and dump is None:
+        raise InputError("--mask masks a dump, and there is none", hint="add --dump FOLDER")
     facts = collect(open_site(inventory), host)
     if dump is not None:
-        _dump(facts, dump)
+        _dump(masked(facts) if mask else facts, dump)
     machines = {name: Machine.from_facts(found) for name, found in facts.items()}
     if json:
         console.print_json({name: machine.to_json() for name, machine in machines.items()})
@@ -45,10 +63,13 @@ def inspect(inventory: Inventory = None, host: Host = None, json: Json = False, 
         _show(name, machine)
 
 
-def _dump(facts: dict[str, Facts], folder: Path) -> None:
+def _dump(facts: Mapping[str, Facts], folder: Path) -> None:
+    """Files that their owner alone can read: they tell what is where."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, found in facts.items():
         file = folder / f"{name}.json"
+        file.unlink(missing_ok=True)
+        file.touch(mode=0o600)
         file.write_text(codec.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         console.note(f"wrote {file}")
 

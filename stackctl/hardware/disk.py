@@ -1,10 +1,14 @@
 """Whole disks and partitions: who they are, their limits, what is written on them."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from stackctl.units import KIB, format_size
+
+UNREADABLE = "unreadable"
+"""The signature of a device that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +175,11 @@ def disks_from_facts(facts: Mapping[str, Any], partitions: Mapping[str, tuple[Pa
 def described_by_lsblk(facts: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """What lsblk says, by the kernel's name."""
     return {device["kname"]: device for device in facts["lsblk"]}
+
+
+def natural(text: str) -> tuple[tuple[int, int, str], ...]:
+    """A sort key in which ``LAB-10`` comes after ``LAB-9``."""
+    return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.findall(r"\d+|\D+", text))
 
 
 def _signatures(facts: Mapping[str, Any], kind: str, name: str) -> tuple[Signature, ...]:

@@ -12,7 +12,7 @@ from stackctl.hardware.array import Array, Superblock
 from stackctl.hardware.controllers import controllers_from_facts
 from stackctl.hardware.controllers.matching import virtual_disk
 from stackctl.hardware.controllers.model import Controller, VirtualDisk
-from stackctl.hardware.disk import Disk, Partition, Signature, disks_from_facts, partitions_from_facts
+from stackctl.hardware.disk import Disk, Signature, disks_from_facts, partitions_from_facts
 from stackctl.hardware.lvm import LogicalVolume, PhysicalVolume, VolumeGroup, groups_from_facts
 from stackctl.hardware.tables import ArrayEntry, FstabEntry, Mount, fstab, mdadm_conf
 from stackctl.hardware.xfs import Xfs
@@ -75,6 +75,8 @@ class Machine:
     """What is written on devices that are neither disks nor partitions."""
     controllers: tuple[Controller, ...]
     """Hardware RAID controllers, as far as their tools are installed there."""
+    _partitions: Mapping[str, tuple[str, ...]] = field(repr=False)
+    """Of disks, and of arrays that are partitioned."""
     _holders: Mapping[str, tuple[str, ...]] = field(repr=False)
     _kinds: Mapping[str, str] = field(repr=False)
     _mapped: Mapping[str, tuple[str, str]] = field(repr=False)
@@ -125,12 +127,6 @@ class Machine:
     def _upper(self, name: str) -> Iterator[str]:
         yield from self._partitions.get(name, ())
         yield from self._holders.get(name, ())
-
-    @cached_property
-    def _partitions(self) -> Mapping[str, tuple[str, ...]]:
-        parted: dict[str, tuple[Partition, ...]] = {disk.name: disk.partitions for disk in self.disks}
-        parted |= {array.device: array.partitions for array in self.arrays}
-        return {whole: tuple(part.name for part in parts) for whole, parts in parted.items()}
 
     @cached_property
     def _disk_of(self) -> Mapping[str, str]:
@@ -214,6 +210,7 @@ def _read(facts: Mapping[str, Any]) -> Machine:
             if blocks[name]["kind"] not in ("disk", "partition")
         },
         controllers=controllers,
+        _partitions=_partitions(blocks),
         _holders={name: tuple(block["holders"]) for name, block in blocks.items()},
         _kinds={name: block["kind"] for name, block in blocks.items()},
         _mapped={
@@ -227,6 +224,14 @@ def _read(facts: Mapping[str, Any]) -> Machine:
 def _with_striping(disk: Disk, controllers: tuple[Controller, ...]) -> Disk:
     found = virtual_disk(disk, controllers)
     return replace(disk, striping=found[1].striping) if found else disk
+
+
+def _partitions(blocks: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    parts = {name: block for name, block in blocks.items() if block["kind"] == "partition"}
+    for name, block in sorted(parts.items(), key=lambda item: item[1]["partition"]):
+        found[block["disk"]] = (*found.get(block["disk"], ()), name)
+    return found
 
 
 def _plain(value: Any) -> Any:

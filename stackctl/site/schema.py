@@ -53,12 +53,12 @@ def known_keys(path: Sequence[str | int]) -> tuple[str, ...]:
     return tuple(annotation.model_fields) if is_model(annotation) else ()
 
 
-def json_schema() -> dict[str, Any]:
-    """The JSON Schema (2020-12) of stack.yml; one line a description, unknown names refused everywhere."""
+def json_schema(model: type[BaseModel] = Site, title: str = "stack.yml") -> dict[str, Any]:
+    """The JSON Schema (2020-12) of stack.yml, or of another model; unknown names are refused everywhere."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "stack.yml",
-        **_tidy(Site.model_json_schema()),
+        "title": title,
+        **_tidy(model.model_json_schema()),
     }
 
 

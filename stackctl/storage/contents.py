@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from stackctl.hardware.array import Array, bare_name
-from stackctl.hardware.disk import Disk, Partition, Signature
+from stackctl.hardware.disk import UNREADABLE, Disk, Partition, Signature
 from stackctl.hardware.machine import Machine
 from stackctl.storage.marks import OURS, Marks
 from stackctl.storage.select import claimed
@@ -26,7 +26,7 @@ _WORDS = {
     "swap": "swap space",
     "isw_raid_member": "BIOS RAID (Intel)",
     "ddf_raid_member": "BIOS RAID (DDF)",
-    "unreadable": "something that cannot be read",
+    UNREADABLE: "something that cannot be read",
 }
 
 

@@ -81,7 +81,9 @@ class _Draft:
             return self._plan([steps.activate(self.marks)], {}, more=True)
         extent_size = group.extent_size if group else self.geometry.extent_size
         extents = group.extents if group else self.geometry.extents
-        sizes = volume_sizes(self.layout, extent_size, extents, group)
+        smallest = min(self.disks, key=lambda disk: disk.size)
+        limit = smallest.title if not group and any(disk.size > smallest.size for disk in self.disks) else ""
+        sizes = volume_sizes(self.layout, extent_size, extents, group, limit=limit)
         return self._plan([*self._steps(sizes, extent_size)], sizes)
 
     def _plan(self, planned: Sequence[Step], sizes: Mapping[str, Size], *, more: bool = False) -> Plan:

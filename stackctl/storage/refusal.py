@@ -15,8 +15,12 @@ def released(held: Holding, machine: Machine, wipe: frozenset[str]) -> tuple[Dis
 
     A layout that is complete is kept whatever the word, and disks beside it are left alone. Raises RefusedError
     when a disk holds what is neither ours nor released, or is released but in use; InputError when the word
-    names a disk of this server that the layout does not take.
+    names a disk of this server that the layout does not take, or more than one disk.
     """
+    for word in sorted(wipe):
+        meant = [disk.title for disk in machine.disks if word in (disk.serial, disk.wwn)]
+        if len(meant) > 1:
+            raise InputError(f"--wipe {word} names {' and '.join(meant)}", hint="name each by its serial number")
     named = [disk for disk in machine.disks if wipe & ({disk.serial, disk.wwn} - {""})]
     chosen = {found.disk.name for found in held.contents}
     if others := [disk.title for disk in named if disk.name not in chosen]:

@@ -1,12 +1,11 @@
 """Which disks a layout takes: the grammar of hints, and an answer for every disk that it does not take."""
 
 import operator
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from stackctl.errors import InputError, RefusedError
-from stackctl.hardware.disk import Disk
+from stackctl.hardware.disk import UNREADABLE, Disk, Signature, natural
 from stackctl.hardware.machine import Machine
 from stackctl.site.models import DiskMatch, DiskSelector
 from stackctl.storage.marks import Marks
@@ -46,17 +45,17 @@ def select(selector: DiskSelector, machine: Machine, marks: Marks) -> tuple[Disk
     if strays:
         raise InputError(
             "disks that carry this layout are not among those it takes now:\n" + _table(strays),
-            hint="change the layout's `disks` back so that it takes them; or clear those disks by hand "
-            "(mdadm --stop, wipefs --all), if nothing on them is of worth",
+            hint="change the layout's `disks` back so that it takes them, or mend what is wrong with them; or clear "
+            "those disks by hand (mdadm --stop, wipefs --all), if nothing on them is of worth",
         )
     chosen = marked if len(marked) == selector.count else matching
+    _refuse_twins(chosen, machine)
     if len(chosen) != selector.count:
         number = "no disk matches" if not matching else _count(len(matching), "disk matches", "disks match")
         raise InputError(
             f"the layout takes {_count(selector.count, 'disk', 'disks')}, but {number}:\n" + _table(candidates),
             hint="narrow or widen the layout's `disks` (serial, model, transport, rotational, size, exclude)",
         )
-    _refuse_twins(chosen, machine)
     return tuple(sorted(chosen, key=lambda disk: natural(disk.key)))
 
 
@@ -76,22 +75,23 @@ def claimed(disk: Disk, marks: Marks) -> bool:
     return claim is not None and (claim.host, claim.group, claim.disk) == (marks.host, marks.group, disk.key)
 
 
-def natural(text: str) -> tuple[tuple[int, int, str], ...]:
-    """A sort key in which ``LAB-10`` comes after ``LAB-9``."""
-    return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.findall(r"\d+|\D+", text))
-
-
 def _reasons(disk: Disk, selector: DiskSelector, machine: Machine) -> Iterator[str]:
     if not disk.key:
         yield "it reports neither a serial number nor a WWN to name it by"
     if disk.read_only:
         yield "it is read-only"
+    if any(signature.type == UNREADABLE for signature in _all_signatures(disk)):
+        yield "it cannot be read, or not all of it: it may be failing"
     if carried := _system_mounts(disk, machine):
         yield f"it carries the running system ({', '.join(carried)})"
     excluded = list(_words(selector.exclude)) if selector.exclude else []
     if selector.exclude and excluded and not any(_mismatches(disk, selector.exclude)):
         yield f"excluded by {', '.join(excluded)}"
     yield from _mismatches(disk, selector)
+
+
+def _all_signatures(disk: Disk) -> tuple[Signature, ...]:
+    return disk.signatures + tuple(signature for part in disk.partitions for signature in part.signatures)
 
 
 def _system_mounts(disk: Disk, machine: Machine) -> list[str]:
@@ -139,13 +139,27 @@ def _table(candidates: Sequence[Candidate]) -> str:
 def _refuse_twins(chosen: Sequence[Disk], machine: Machine) -> None:
     """A disk must be told from every other by its name: a serial number that two report names neither."""
     for disk in chosen:
-        twins = [other for other in machine.disks if other is not disk and disk.key in (other.serial, other.wwn)]
+        twins = [
+            other for other in machine.disks if other is not disk and (_names(disk, other) or _names(other, disk))
+        ]
+        names = ", ".join(sorted(other.name for other in (disk, *twins)))
+        if twins and disk.wwn and all(other.wwn == disk.wwn for other in twins):
+            mapped = (machine.mapped(name) for name in machine.above(disk.name))
+            held = next((f", held by multipath {name}" for name, uuid in mapped if uuid.startswith("mpath-")), "")
+            raise RefusedError(
+                f"{names} are paths to one disk, {disk.key} (WWN {disk.wwn}){held}",
+                hint="stackctl lays nothing on a disk that has several paths: exclude it, or leave it one path",
+            )
         if twins:
-            names = ", ".join(sorted(other.name for other in (disk, *twins)))
             raise RefusedError(
                 f"more than one disk reports the serial number {disk.key} (now {names}): they cannot be told apart",
-                hint="two paths to one disk need multipath; else exclude one of them by another word, or take it out",
+                hint="exclude one of them by another word, or take it out",
             )
+
+
+def _names(disk: Disk, other: Disk) -> bool:
+    """Whether what ``disk`` is named by names ``other`` too."""
+    return bool(disk.key) and disk.key in (other.serial, other.wwn)
 
 
 def _count(number: int, one: str, many: str) -> str:

@@ -23,8 +23,12 @@ class Size:
     """It is there from an unfinished run, in another size: it is taken away and made anew."""
 
 
-def volume_sizes(layout: Layout, extent_size: int, extents: int, group: VolumeGroup | None) -> Mapping[str, Size]:
+def volume_sizes(
+    layout: Layout, extent_size: int, extents: int, group: VolumeGroup | None, *, limit: str = ""
+) -> Mapping[str, Size]:
     """The size of every volume of the layout in a group of ``extents``; volumes that are complete are kept.
+
+    ``limit`` is the disk that keeps the group small, for people, where it is smaller than the others.
 
     Raises InputError when they do not fit, one is too small for a file system, or one that is complete has
     another size than the site says.
@@ -47,7 +51,7 @@ def volume_sizes(layout: Layout, extent_size: int, extents: int, group: VolumeGr
     room = free + sum(here.size // extent_size for name, here in present.items() if name not in complete)
     rest = room - sum(count for name, count in wanted.items() if name not in complete)
     new = {name: wanted.get(name, rest) for name in layout.volumes if name not in complete}
-    _check(layout, new, extent_size, room)
+    _check(layout, new, extent_size, room, limit)
     sizes = {}
     for name in layout.volumes:
         count = new[name] if name in new else complete[name].size // extent_size
@@ -61,13 +65,14 @@ def _extents(layout: Layout, name: str, extent_size: int, extents: int) -> int:
     return extents * number // 100 if kind == "percent" else number // extent_size
 
 
-def _check(layout: Layout, new: Mapping[str, int], extent_size: int, room: int) -> None:
+def _check(layout: Layout, new: Mapping[str, int], extent_size: int, room: int, limit: str) -> None:
+    larger = f"take larger disks: the array takes no more of each than {limit} has" if limit else "take larger disks"
     needed = sum(max(count, 0) for count in new.values())
     if needed > room:
         raise InputError(
             f"volumes: they need {format_size(needed * extent_size)}, and the volume group has room for "
             f"{format_size(room * extent_size)}",
-            hint="make them smaller, or take larger disks",
+            hint=f"make them smaller, or {larger}",
         )
     for name, count in new.items():
         size = max(count, 0) * extent_size
@@ -75,5 +80,5 @@ def _check(layout: Layout, new: Mapping[str, int], extent_size: int, room: int) 
             raise InputError(
                 f"volumes.{name}: {layout.volumes[name].size} comes to {format_size(size)}, "
                 f"and XFS wants {format_size(SMALLEST_XFS)} at least",
-                hint="make the other volumes smaller, or take larger disks",
+                hint=f"make the other volumes smaller, or {larger}",
             )

@@ -43,6 +43,10 @@ def _uses(disk: Disk, machine: Machine) -> Iterator[str]:
     """Uses that only whoever began them can end."""
     if disk.read_only:
         yield "it is read-only"
+    for array in machine.arrays:
+        if array.device in machine.above(disk.name) and not array.uuid.strip("0-"):
+            # the kernel knows none of arrays of BIOS RAID, and the step that stops one names it by its UUID
+            yield f"it is part of {device_words(array.device, machine)}: stop that first (mdadm --stop)"
     for name in (disk.name, *machine.above(disk.name)):
         for mount in machine.mounts_on(name):
             yield f"it is mounted at {mount.path}: unmount it first"

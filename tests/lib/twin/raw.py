@@ -11,7 +11,7 @@ def md_superblock(member: Member) -> bytes:
     raw = bytearray(512)
     struct.pack_into("<II", raw, 0, 0xA92B4EFC, 1)
     raw[16:32] = uuid.UUID(member.array).bytes
-    name = f"any:{member.name}".encode()
+    name = f"{member.homehost}:{member.name}".encode()
     raw[32 : 32 + len(name)] = name
     struct.pack_into("<ii", raw, 72, member.level, member.layout)
     struct.pack_into("<QII", raw, 80, 0, member.chunk // 512, member.disks)

@@ -31,6 +31,7 @@ class Member:
     role: int
     level: int = 10
     layout: int = 0x102
+    homehost: str = "any"
 
 
 @dataclass

@@ -161,7 +161,8 @@ def _volume(group: Group, volume: Volume, want: Files, number: str) -> None:
     _limits(want, folder, 512, 512, 65536, 131072, 1)
     want.write(f"{folder}/slaves/{group.device}", "")
     identity = f"LVM-{group.uuid.replace('-', '')}{volume.uuid.replace('-', '')}"
-    want.values(f"{folder}/dm", name=f"{group.name}-{volume.name}", uuid=identity)
+    name = "-".join(text.replace("-", "--") for text in (group.name, volume.name))
+    want.values(f"{folder}/dm", name=name, uuid=identity)
     want.links[f"sys/class/block/{volume.device}"] = folder
     want.nodes[volume.device] = size
     want.raw[volume.device, 0] = xfs_superblock(volume.filesystem, size) if volume.filesystem else bytes(512)

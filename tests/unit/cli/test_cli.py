@@ -256,6 +256,7 @@ class TestExplain:
 
     def test_the_schema(self, run: Run) -> None:
         assert json.loads(run("schema")[1])["required"] == ["plugin", "site", "hosts"]
+        assert json.loads(run("schema", "machine")[1])["required"][:3] == ["format", "host", "missing"]
 
 
 class TestDoctor:

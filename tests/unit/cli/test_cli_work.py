@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from machines import blank, machine
 
 from stackctl.apply.job import Done
 from stackctl.apply.recording import recorded
@@ -149,3 +150,20 @@ def test_every_host_of_an_inspection_can_be_dumped(run: Run, monkeypatch: Any, t
     code, _out, err = run("inspect", "--dump", str(tmp_path / "dumps"))
     assert (code, "format 0" in err) == (ExitCode.USAGE, True)
     assert json.loads((tmp_path / "dumps" / "metal-1.json").read_text()) == {"format": 0}
+
+
+def test_a_dump_is_for_its_owner_and_can_be_masked(run: Run, monkeypatch: Any, tmp_path: Path) -> None:
+    facts = machine(*blank(), host="zeta.example")
+    monkeypatch.setattr("stackctl.cli.inspect.collect", lambda open_site, host: {"metal-1": facts})
+    (tmp_path / "host1.json").touch(mode=0o644)
+    code, out, err = run("inspect", "--dump", str(tmp_path), "--mask")
+    assert (code, "host1.json" in err.replace("\n", "")) == (ExitCode.DONE, True)
+    assert (tmp_path / "host1.json").stat().st_mode & 0o777 == 0o600
+    hidden = json.loads((tmp_path / "host1.json").read_text())
+    assert [row["serial"] for row in hidden["lsblk"]][:4] == [f"SERIAL-00{at}" for at in (1, 2, 3, 4)]
+    assert "D-1" in out  # what is shown is not masked
+
+
+def test_there_must_be_something_to_mask(run: Run) -> None:
+    code, _out, err = run("inspect", "--mask")
+    assert (code, "add --dump FOLDER" in err) == (ExitCode.USAGE, True)

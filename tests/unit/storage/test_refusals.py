@@ -60,7 +60,6 @@ CONTENTS = {
         d, Part(1, MIB, 512 * MIB, "EFI", "c12a7328", [Signature("vfat", 82, "u", "BOOT")])
     ),
     "xfs file system at 1 MiB, where a first partition begins": lambda d: d.lost.append(Signature("xfs", MIB, "u")),
-    "something that cannot be read on the whole disk": lambda d: d.signatures.append(Signature("unreadable")),
 }
 
 
@@ -267,6 +266,19 @@ def test_two_disks_with_one_serial_number_are_refused(tmp_path):
     server = blank_server(tmp_path)
     server.disk("LAB-2").serial = "LAB-1"
     assert "more than one disk reports the serial number LAB-1" in refused(server)
+
+
+def test_a_disk_that_cannot_be_read_is_no_candidate_whatever_the_word(server):
+    server.disk("LAB-2").signatures.append(Signature("unreadable"))
+    for wipe in ((), ("LAB-2",)):
+        with pytest.raises(InputError, match=r"LAB-2 .*: it cannot be read, or not all of it: it may be failing"):
+            plan_for(server, *wipe)
+
+
+def test_a_word_that_names_two_disks_releases_neither(server):
+    server.disk("LAB-3").wwn = server.disk("LAB-2").wwn
+    with pytest.raises(InputError, match=r"--wipe 0x5000000000000002 names LAB-2 .* and LAB-3 .*"):
+        plan_for(server, "0x5000000000000002")
 
 
 def test_sectors_of_different_sizes_are_told(server):

@@ -4,10 +4,10 @@ import pytest
 from layouts import HOST
 
 from stackctl.errors import InputError
-from stackctl.hardware.disk import Disk, Limits
+from stackctl.hardware.disk import Disk, Limits, natural
 from stackctl.site.models import DiskSelector
 from stackctl.storage.marks import Marks
-from stackctl.storage.select import natural, select
+from stackctl.storage.select import select
 
 GB = 1000**3
 MARKS = Marks(HOST, "data")

@@ -12,13 +12,20 @@ from typing import Any
 import pytest
 import yaml
 
+from stackctl import paths
+from stackctl.database.tunnel import tunnel
 from stackctl.node.unpack import unpack
+from stackctl.process import Result, SystemRunner
 from stackctl.site.secrets import Secrets
+from stackctl.validation import inventory
+from tests import mariadb
 from tests.breakages import NEEDS_LAYOUT, ended
+from tests.lib import columns
 from tests.lib.applied import Server, counts
 from tests.lib.container import Container
 from tests.lib.forge import pack
 from tests.lib.waiting import wait_for
+from tests.mariadb import Mariadb
 from tests.native.conftest import site_of
 from tests.native.test_search import MANUAL, PHRASES, Front
 
@@ -371,3 +378,114 @@ def test_sysbench_runs_on_it(drizzle: Drizzle) -> None:
 
 def test_its_messages_are_in_the_journal(drizzle: Drizzle) -> None:
     assert "InnoDB" in drizzle.server.ssh("journalctl --no-pager --unit=drizzled").stdout
+
+
+@pytest.fixture(scope="module")
+def mariadbs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Mariadb, Mariadb]]:
+    """Two plain MariaDB servers of this host."""
+    if missing := mariadb.missing_programs():
+        pytest.skip(f"this host lacks {', '.join(missing)}")
+    one = Mariadb(tmp_path_factory.mktemp("one"), "--max-allowed-packet=64M").prepare()
+    servers = (one, one.twin(tmp_path_factory.mktemp("two")))
+    try:
+        for server in servers:
+            server.start().give("moved")
+        yield servers
+    finally:
+        for server in servers:
+            server.stop()
+
+
+@pytest.fixture(scope="module")
+def reached(drizzle: Drizzle) -> Iterator[dict[str, Any]]:
+    """Drizzle as an end of a move, through SSH as `stackctl db move` goes on a site."""
+    (host,) = inventory.read(drizzle.server.inventory / "stack.yml")
+    names = (
+        "ansible_host",
+        "ansible_port",
+        "ansible_user",
+        "ansible_ssh_common_args",
+        "ansible_ssh_private_key_file",
+    )
+    variables = {name: value for name in names if (value := host.get(name)) is not None}
+    password = Secrets(drizzle.server.inventory).get("database_stacksearch_password", create=False).reveal()
+    with tunnel(host.name, variables, "127.0.0.1", 3306) as path:
+        yield {
+            "engine": "drizzle", "socket": str(path), "user": "stacksearch",
+            "password": password, "database": "moved",
+        }  # fmt: skip
+
+
+def _move(folder: Path, source: dict[str, Any], target: dict[str, Any], *words: str) -> Result:
+    file = folder / "ends.yml"
+    file.touch(0o600)
+    file.write_text(yaml.safe_dump({"source": source, "target": target}, allow_unicode=True))
+    argv = [paths.program("stackctl"), "db", "move", "--endpoints", str(file), "--to", target["engine"], *words]
+    return SystemRunner().run(argv, check=False, timeout=1800)
+
+
+def _end(server: Mariadb) -> dict[str, Any]:
+    return {
+        "engine": "mariadb", "host": "127.0.0.1", "port": server.port, "user": mariadb.ACCOUNT,
+        "password": mariadb.PASSWORD, "database": "moved",
+    }  # fmt: skip
+
+
+def test_a_database_moves_to_it_and_back(
+    drizzle: Drizzle, reached: dict[str, Any], mariadbs: tuple[Mariadb, Mariadb], tmp_path: Path
+) -> None:
+    """All types with their edges, keys, defaults, foreign keys, a table without a key, many rows; nothing is lost."""
+    here, back = mariadbs
+    here.run(
+        *columns.statements("every"),
+        """CREATE TABLE `odd name` (
+            id BIGINT NOT NULL AUTO_INCREMENT, `a``b` VARCHAR(50) COLLATE utf8mb4_bin NOT NULL DEFAULT 'it''s ü🦀',
+            n INT NOT NULL DEFAULT -7, d DECIMAL(6,2) DEFAULT 1.5, e ENUM('a','b''c') NOT NULL DEFAULT 'b''c',
+            day DATE DEFAULT '2020-01-02', t TEXT,
+            PRIMARY KEY (id), UNIQUE KEY u (`a``b`(10), n), KEY words (t(20)), KEY n (n)
+        ) ENGINE=InnoDB AUTO_INCREMENT=4711 COMMENT='all that''s odd'""",
+        "INSERT INTO `odd name` (id, t) VALUES (5, 'x')",
+        "CREATE TABLE parent (id INT PRIMARY KEY) ENGINE=InnoDB",
+        """CREATE TABLE child (id INT PRIMARY KEY, up INT,
+            CONSTRAINT to_up FOREIGN KEY (up) REFERENCES parent (id) ON DELETE CASCADE) ENGINE=InnoDB""",
+        "INSERT INTO parent VALUES (1), (2)",
+        "INSERT INTO child VALUES (10, 1), (20, NULL)",
+        "CREATE TABLE keyless (n INT, words TEXT) ENGINE=InnoDB",
+        "INSERT INTO keyless SELECT seq, REPEAT('y', 400) FROM seq_1_to_3000",
+        "CREATE TABLE big (a VARCHAR(12) COLLATE utf8mb4_bin, n INT, words TEXT, PRIMARY KEY (a, n)) ENGINE=InnoDB",
+        "INSERT INTO big SELECT CONCAT('k', MOD(seq, 97)), seq, CONCAT(REPEAT('🦀x', 50), seq) FROM seq_1_to_5000",
+        database="moved",
+    )
+    drizzle.ask("CREATE SCHEMA IF NOT EXISTS moved")
+    there = _move(tmp_path, _end(here), reached, "--yes")
+    assert there.returncode == 0, there.stdout + there.stderr
+    assert drizzle.ask("SELECT COUNT(*) FROM moved.big") == "5000"
+    drizzle.ask("DELETE FROM moved.parent WHERE id = 2")  # nothing hangs on it
+    assert drizzle.ask("SELECT COUNT(*) FROM moved.child") == "2"
+    drizzle.ask("INSERT INTO moved.parent VALUES (2)")
+
+    homewards = _move(tmp_path, reached, _end(back), "--yes")
+    assert homewards.returncode == 0, homewards.stdout + homewards.stderr
+    assert columns.rows(lambda sql: back.ask(sql, "moved"), "every") == columns.EXPECTED
+    for table, order in (("`odd name`", "id"), ("parent", "id"), ("child", "id"), ("keyless", "n"), ("big", "a, n")):
+        sql = f"SELECT * FROM {table} ORDER BY {order}"
+        assert back.ask(sql, "moved") == here.ask(sql, "moved"), table
+    back.run("INSERT INTO `odd name` (n) VALUES (1)", "DELETE FROM parent WHERE id = 1", database="moved")
+    assert back.ask("SELECT MAX(id), MAX(`a``b`) FROM `odd name`", "moved") == [(4711, "it's ü🦀")]
+    assert back.ask("SELECT id FROM child", "moved") == [(20,)], "the foreign key has come back"
+
+
+def test_what_cannot_move_to_it_is_told_before_anything_is_written(
+    drizzle: Drizzle, reached: dict[str, Any], mariadbs: tuple[Mariadb, Mariadb], tmp_path: Path
+) -> None:
+    here, _ = mariadbs
+    here.run("CREATE DATABASE refused")
+    here.give("refused", make=False)
+    here.run("CREATE TABLE t (id INT PRIMARY KEY, b BIT(3)) ENGINE=InnoDB", "CREATE VIEW v AS SELECT 1 AS one",
+             database="refused")  # fmt: skip
+    told = _move(tmp_path, {**_end(here), "database": "refused"}, {**reached, "database": "refused"}, "--yes")
+    assert told.returncode == 3, told.stdout + told.stderr
+    said = told.stdout + told.stderr
+    assert "BIT" in said
+    assert "view" in said.lower()
+    assert "refused" not in drizzle.ask("SHOW DATABASES").split()

@@ -348,8 +348,10 @@ def test_sysbench_runs_on_it(drizzle: Drizzle) -> None:
     if not server.answers("command -v sysbench || apt-get install --yes --no-install-recommends sysbench"):
         pytest.skip("sysbench cannot be installed on the server, so no load on Drizzle was shown")
     unit = server.ssh("systemctl cat drizzled").stdout
-    patterns = (r"ExecStart=(\S+)", r"Environment=(LD_LIBRARY_PATH=\S+)", r"(--plugin-dir=\S+)", r"(--basedir=\S+)")
-    start, libraries, plugins, base = (re.findall(pattern, unit)[0] for pattern in patterns)
+    patterns = (r"ExecStart=(\S+)", r"(--plugin-dir=\S+)", r"(--basedir=\S+)")
+    start, plugins, base = (re.findall(pattern, unit)[0] for pattern in patterns)
+    own = re.findall(r"Environment=(LD_LIBRARY_PATH=\S+)", unit)  # where the archive has libraries of its own
+    libraries = f"--setenv={own[0]}" if own else ""
     words = (
         f"{start} --no-defaults {base} {plugins} --datadir=/var/tmp/bench --pid-file=/var/tmp/bench/pid"
         " --plugin-remove=json_server --mysql-protocol.port=13306 --drizzle-protocol.port=14427"
@@ -357,7 +359,7 @@ def test_sysbench_runs_on_it(drizzle: Drizzle) -> None:
         " --mysql-unix-socket-protocol.path=/var/tmp/bench/sock"
     )
     server.ssh("install -d -o drizzle -g drizzle /var/tmp/bench")
-    server.ssh(f"systemd-run --quiet --unit=bench --uid=drizzle --setenv={libraries} {words}")
+    server.ssh(f"systemd-run --quiet --unit=bench --uid=drizzle {libraries} {words}")
     bench = (
         "sysbench oltp_read_write --db-driver=mysql --mysql-host=127.0.0.1 --mysql-port=13306 --mysql-user=bench"
         " --mysql-db=bench --db-ps-mode=disable --tables=2 --table-size=2000 --threads=4 --time=10"

@@ -4,12 +4,17 @@ from stackctl.database.connection import DrizzleConnection
 from stackctl.database.ddl import COMMON, Dialect, fixed
 from stackctl.database.drizzle_facts import read_schema
 from stackctl.database.engine import Engine
-from stackctl.database.schema import Collation
+from stackctl.database.schema import Collation, Column
 from stackctl.database.sql import name
 
 
 def _collate(collation: Collation) -> str:
     return f"COLLATE utf8_{collation}"
+
+
+def _whole(column: Column, read: str) -> str:
+    """Drizzle shows 15 digits of a DOUBLE, which has up to 17: what they leave out is shown behind them."""
+    return f"CONCAT({read}, ' ', {read} - CONCAT({read}))" if column.kind == "double" else read
 
 
 DIALECT = Dialect(
@@ -30,5 +35,6 @@ DRIZZLE = Engine(
     dialect=DIALECT,
     new_database=lambda database: f"CREATE SCHEMA {name(database)}",
     compared=lambda column, collation: f"{column} COLLATE utf8_{collation}",
+    whole=_whole,
     ordered_kinds=frozenset({"int", "bigint", "decimal", "varchar", "varbinary", "date", "datetime", "timestamp"}),
 )

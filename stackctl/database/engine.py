@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from stackctl.database.connection import Connection
 from stackctl.database.ddl import Dialect
 from stackctl.database.facts import SchemaFacts
-from stackctl.database.schema import Collation
+from stackctl.database.schema import Collation, Column
 from stackctl.database.session import Session
 
 
@@ -31,5 +31,7 @@ class Engine:
     """The statement that makes a database."""
     compared: Callable[[str, Collation], str]
     """The SQL of a text as another collation of the subset compares it."""
+    whole: Callable[[Column, str], str]
+    """The SQL that tells a value of a column to its last digit, of the SQL that reads it."""
     ordered_kinds: frozenset[str]
     """Kinds of columns by whose order a table can be read piece by piece."""

@@ -6,7 +6,9 @@ can be compared; its literal is what both engines read as that value.
 
 import datetime
 import decimal
+import math
 import re
+import sys
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -61,6 +63,7 @@ def codecs(columns: Sequence[Column]) -> tuple[Codec, ...]:
 
 # Numbers
 
+_LARGEST = sys.float_info.max
 _CONTEXT = decimal.Context(prec=100, rounding=decimal.ROUND_HALF_EVEN, traps=[decimal.InvalidOperation])
 
 
@@ -96,13 +99,22 @@ def _decimal(column: Column) -> Canonical:
 
 
 def _double(raw: bytes) -> bytes:
+    """One number, or a rounded one and behind it what that leaves out.
+
+    The difference of a number and its first 15 digits is a few units of its last place, so it is exact, and so is
+    the sum of both.
+    """
+    first, _, rest = raw.partition(b" ")
     try:
-        number = float(raw) + 0.0  # makes 0 of -0, which not every engine keeps
+        number = float(first)
+        if rest:
+            # the largest numbers are rounded to what is none any more, which servers read as the largest
+            number = max(-_LARGEST, min(number, _LARGEST)) + float(rest)
     except ValueError:
         raise UnfitError(f"{_shown(raw)} is no number") from None
-    if number != number or number in (float("inf"), float("-inf")):
+    if not math.isfinite(number):
         raise UnfitError(f"{_shown(raw)} is no finite number")
-    return repr(number).encode("ascii")
+    return repr(number + 0.0).encode("ascii")  # makes 0 of -0, which not every engine keeps
 
 
 def _double_literal(value: bytes) -> bytes:

@@ -70,6 +70,7 @@ MARIADB = Engine(
     dialect=DIALECT,
     new_database=lambda database: f"CREATE DATABASE {name(database)} CHARACTER SET utf8mb4",
     compared=lambda column, collation: f"CONVERT({column} USING utf8mb4) COLLATE utf8mb4_{collation}",
+    whole=lambda _, read: read,
     ordered_kinds=frozenset(
         {"int", "bigint", "decimal", "varchar", "varbinary", "date", "datetime", "timestamp", "time", "uuid"}
     ),

@@ -276,8 +276,8 @@ class _Work:
                 if table.name in redefined:
                     continue
                 plain = [name(column.name) for column in movable.table.columns]
-                there = sum_of(self.writing, movable.table, plain)
-                here = sum_of(self.reading, movable.table, movable.reads)
+                there = sum_of(self.writing, self.engines[1], movable.table, plain)
+                here = sum_of(self.reading, self.engines[0], movable.table, movable.reads)
                 verdicts[table.name] = Verdict(table.name, moved, there, here)
         for title in sorted(redefined | self._redefined()):
             moved = done[title].done if title in done else EMPTY

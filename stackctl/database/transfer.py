@@ -59,7 +59,7 @@ def load(ends: Ends, movable: Movable, entry: Entry, told: Told) -> Entry:
         told(state)
         return state
 
-    for row in _rows(ends.source, movable, key, place):
+    for row in _rows(ends, movable, key, place):
         written = batch.written(row)
         if batch.is_full_with(written):
             entry = commit(replace(entry, state="loading", done=total.checksum(), place=place))
@@ -75,10 +75,10 @@ def can_go_on(movable: Movable, engine: Engine) -> bool:
     return key_to_read_by(movable.table, tuple(engine.ordered_kinds)) is not None
 
 
-def sum_of(session: Session, table: Table, reads: Sequence[str]) -> Checksum:
+def sum_of(session: Session, engine: Engine, table: Table, reads: Sequence[str]) -> Checksum:
     """The checksum over all rows of a table as they are now; ``reads`` is the SQL of each column."""
     total = RowSum()
-    for row in _canonical(session.stream(_select(table, reads)), table, codecs(table.columns)):
+    for row in _canonical(session.stream(_select(engine, table, reads)), table, codecs(table.columns)):
         total.add(row)
     return total.checksum()
 
@@ -112,21 +112,19 @@ class _Batch:
         return self._begin + b",".join(self.rows)
 
 
-def _rows(
-    session: Session, movable: Movable, key: Key | None, place: tuple[bytes, ...] | None
-) -> Iterator[CanonicalRow]:
+def _rows(ends: Ends, movable: Movable, key: Key | None, place: tuple[bytes, ...] | None) -> Iterator[CanonicalRow]:
     """The rows after a place, in the order of the key; without a key all of them, in one go."""
     table, of = movable.table, codecs(movable.table.columns)
-    select = _select(table, movable.reads)
+    select = _select(ends.source_engine, table, movable.reads)
     if key is None:
-        yield from _canonical(session.stream(select), table, of)
+        yield from _canonical(ends.source.stream(select), table, of)
         return
     positions = tuple(table.columns.index(table.column(column)) for column in key.columns)
     order = ", ".join(name(column) for column in key.columns)
     while True:
         where = "" if place is None else f" WHERE {after(key, [of[at] for at in positions], place)}"
         count, last = 0, None
-        page = session.stream(f"{select}{where} ORDER BY {order} LIMIT {PAGE}")
+        page = ends.source.stream(f"{select}{where} ORDER BY {order} LIMIT {PAGE}")
         for last in _canonical(page, table, of):
             count += 1
             yield last
@@ -135,8 +133,9 @@ def _rows(
         place = tuple(value for position in positions if (value := last[position]) is not None)
 
 
-def _select(table: Table, reads: Sequence[str]) -> str:
-    return f"SELECT {', '.join(reads)} FROM {name(table.name)}"
+def _select(engine: Engine, table: Table, reads: Sequence[str]) -> str:
+    whole = map(engine.whole, table.columns, reads)
+    return f"SELECT {', '.join(whole)} FROM {name(table.name)}"
 
 
 def after(key: Key, of: Sequence[Codec], place: Sequence[bytes]) -> str:

@@ -140,7 +140,8 @@ def _integer(facts: ColumnFacts, found: Type) -> Typed:
 
 def _float(facts: ColumnFacts, found: Type) -> Typed:
     same = found.base == "double" and not found.numbers and not found.words
-    read = name(facts.name) if found.base == "double" and not found.numbers else f"CAST({name(facts.name)} AS DOUBLE)"
+    # Drizzle casts nothing to DOUBLE
+    read = name(facts.name) if found.base == "double" and not found.numbers else f"({name(facts.name)} + 0e0)"
     warning = ""
     if found.base == "float":
         warning = "a FLOAT shows fewer digits than it holds; now all are seen: 0.1 is 0.10000000149011612"

@@ -5,6 +5,7 @@ CREATE TABLE shows wrongly: defaults of VARBINARY, whose bytes above 0x7F all ap
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from stackctl.database.facts import (
@@ -99,6 +100,20 @@ class _Scanner:
         found, self.at = read_name(self.text, self.at)
         return found
 
+    def raw_name(self) -> str:
+        """The name of a key, which is shown as it is, its backticks not doubled."""
+        found = self.match(r"`.*?`(?= \(`)")
+        if found is None:
+            raise ValueError(f"no name of a key at {self.text[self.at : self.at + 40]!r}")
+        return found[1:-1]
+
+    def raw_column(self, columns: Sequence[ColumnFacts]) -> str:
+        """One of the columns, shown as it is."""
+        for title in sorted((column.name for column in columns), key=len, reverse=True):
+            if self.match(re.escape(f"`{title}`") + r"(?=[(,)])"):
+                return title
+        raise ValueError(f"no column at {self.text[self.at : self.at + 40]!r}")
+
     def literal(self) -> str:
         self.match("")
         found, self.at = read_literal(self.text, self.at)
@@ -125,11 +140,11 @@ def _table(scanner: _Scanner, schema: str) -> TableFacts:
     foreign_keys: list[ForeignKeyFacts] = []
     while True:
         if scanner.has("PRIMARY KEY"):
-            keys.append(_key(scanner, "PRIMARY", True))
+            keys.append(_key(scanner, "PRIMARY", True, columns))
         elif scanner.has("UNIQUE KEY"):
-            keys.append(_key(scanner, scanner.name(), True))
+            keys.append(_key(scanner, scanner.raw_name(), True, columns))
         elif scanner.has("KEY"):
-            keys.append(_key(scanner, scanner.name(), False))
+            keys.append(_key(scanner, scanner.raw_name(), False, columns))
         elif scanner.has("CONSTRAINT"):
             foreign_keys.append(_foreign_key(scanner, scanner.name(), schema))
         elif scanner.text.startswith("FOREIGN KEY", scanner.at):
@@ -209,11 +224,12 @@ def _default(scanner: _Scanner) -> DefaultFacts:
     return DefaultFacts("literal", scanner.literal().encode("utf-8", "surrogateescape"))
 
 
-def _key(scanner: _Scanner, title: str, unique: bool) -> KeyFacts:
+def _key(scanner: _Scanner, title: str, unique: bool, columns: Sequence[ColumnFacts]) -> KeyFacts:
+    """A key, whose columns have all been shown before."""
     scanner.need("(")
     parts = []
     while True:
-        column = scanner.name()
+        column = scanner.raw_column(columns)
         prefix = scanner.match(r"\(\d+\)")
         parts.append(KeyPartFacts(column, int(prefix[1:-1]) if prefix else None))
         if not scanner.has(","):

@@ -118,6 +118,24 @@ def test_a_key_with_a_prefix_and_a_comment() -> None:
     assert read_create(shown, "app").keys == (KeyFacts("k", True, (KeyPartFacts("a", 255),), comment="i1 comment"),)
 
 
+def test_a_key_with_odd_names() -> None:
+    """As a Drizzle 7.2 has shown it: names of columns and foreign keys are escaped, those of keys are not."""
+    shown = (
+        "CREATE TABLE `c1` (\n  `a``b` INT DEFAULT NULL,\n  `y``z` INT DEFAULT NULL,\n"
+        "  PRIMARY KEY (`a`b`) USING BTREE,\n  KEY `to`up` (`y`z`,`a`b`) USING BTREE,\n"
+        "  CONSTRAINT `to``up` FOREIGN KEY (`y``z`) REFERENCES `p1` (`i``d`) ON DELETE CASCADE"
+        "\n) ENGINE=InnoDB COLLATE = utf8_general_ci"
+    )
+    facts = read_create(shown, "app")
+    assert [column.name for column in facts.columns] == ["a`b", "y`z"]
+    assert [(key.name, [part.column for part in key.parts]) for key in facts.keys] == [
+        ("PRIMARY", ["a`b"]),
+        ("to`up", ["y`z", "a`b"]),
+    ]
+    (foreign,) = facts.foreign_keys
+    assert (foreign.name, foreign.columns, foreign.references) == ("to`up", ("y`z",), ("i`d",))
+
+
 @pytest.mark.parametrize("shown", ["", "CREATE TABLE `t`", "CREATE TABLE `t` (\n  `a` INT", "CREATE VIEW `v`"])
 def test_what_is_of_another_form(shown: str) -> None:
     with pytest.raises(StackctlError, match="not understood"):
@@ -226,9 +244,9 @@ def shown_column(column: Column) -> str:
 def as_drizzle_shows(table: Table) -> str:
     lines = [shown_column(column) for column in table.columns]
     for key in table.keys:
-        parts = ",".join(f"{named(part.column)}{f'({part.prefix})' if part.prefix else ''}" for part in key.parts)
-        # a key's name is the one that Drizzle does not escape
-        lines.append(f"  {'UNIQUE ' if key.kind == 'unique' else ''}KEY {named(key.name)} ({parts}) USING BTREE")
+        # a key's names are those that Drizzle does not escape
+        parts = ",".join(f"`{part.column}`{f'({part.prefix})' if part.prefix else ''}" for part in key.parts)
+        lines.append(f"  {'UNIQUE ' if key.kind == 'unique' else ''}KEY `{key.name}` ({parts}) USING BTREE")
     for foreign in table.foreign_keys:
         here, there = (", ".join(map(named, titles)) for titles in (foreign.columns, foreign.references))
         lines.append(

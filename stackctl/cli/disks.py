@@ -98,6 +98,8 @@ def _show(name: str, found: Audit) -> None:
         how = "in place" if fault.in_place else "only by making it anew"
         console.say(f"✗ {fault.subject}: {fault.words}", style="red")
         console.say(f"  mended {how}: {fault.mend}")
+    for warning in found.warnings:
+        console.warn(str(warning))
     for note in found.notes:
         console.note(f"not looked at: {note}")
     if not found.faults:

@@ -10,8 +10,10 @@ from stackctl.hardware.disk import Disk
 from stackctl.hardware.machine import Machine
 from stackctl.hardware.tables import Mount
 from stackctl.hardware.xfs import Xfs
+from stackctl.storage import health
 from stackctl.storage.alignment import believed_optimal_io, log_stripe_unit
 from stackctl.storage.grounds import Holder, Path, holders
+from stackctl.storage.readback import Finding
 from stackctl.storage.stripes import Stripe, crossings, of_array, of_disk
 from stackctl.units import KIB, format_size
 
@@ -70,6 +72,8 @@ class Audit:
     begins: tuple[Begin, ...]
     costs: tuple[Cost, ...]
     faults: tuple[Fault, ...]
+    warnings: tuple[Finding, ...]
+    """What is not as it should be beside the alignment: caches, batteries, drives, schedulers."""
     notes: tuple[str, ...]
     """What could not be looked at."""
 
@@ -121,7 +125,8 @@ def audit(machine: Machine) -> Audit:
         if filesystem:
             faults.update(dict.fromkeys(_geometry_faults(machine, holder, filesystem)))
         faults.update(dict.fromkeys(_mount_faults(machine.mounts_on(holder.device), filesystem)))
-    return Audit(_worst(begins), tuple(costs), tuple(faults), tuple(_notes(machine, found)))
+    warnings = tuple(finding for finding in health.check(machine) if not finding.ok)
+    return Audit(_worst(begins), tuple(costs), tuple(faults), warnings, tuple(_notes(machine, found)))
 
 
 def _worst(begins: dict[Begin, None]) -> tuple[Begin, ...]:

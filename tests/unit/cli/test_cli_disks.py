@@ -69,7 +69,7 @@ def test_this_machine_needs_no_site(run, tmp_path, monkeypatch):
     code, out, _ = run("--local", "--json")
     assert code in {ExitCode.DONE, ExitCode.FAULT}
     (found,) = json.loads(out).values()
-    assert found.keys() == {"begins", "costs", "faults", "notes"}
+    assert found.keys() == {"begins", "costs", "faults", "warnings", "notes"}
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from controlled import machine_with, record
 
 from stackctl.hardware.machine import Machine
 from stackctl.storage.audit import REQUESTS, audit
@@ -167,6 +168,12 @@ def test_a_virtual_disk_of_a_controller_is_a_ground_with_stripes(facts):
     (fault,) = found.faults
     assert "no multiple of 64 KiB, the stripe element of SYSTEM" in fault.words
     assert [cost.straddling for cost in found.costs] == [0.0625, 0.125, 0.25, 1.0]
+
+
+def test_a_battery_that_is_not_healthy_is_a_warning_and_no_fault():
+    found = audit(machine_with(record("perc-failed-battery")))
+    assert any("battery" in warning.subject and not warning.ok for warning in found.warnings)
+    assert found.faults == ()
 
 
 def test_what_cannot_be_followed_is_said(facts):

@@ -102,13 +102,7 @@ def _lab_disks(site: Site, document: Document) -> Found:
 
 
 def _fits(layout: Layout, size: int) -> bool:
-    bound = layout.disks.size_bound()
-    if bound is None:
-        return True
-    operator, limit = bound
-    return {">=": size >= limit, "<=": size <= limit, ">": size > limit, "<": size < limit, "==": size == limit}[
-        operator
-    ]
+    return all(bound.holds(size) for bound in layout.disks.size_bounds())
 
 
 def _clashes(site: Site, document: Document) -> Found:

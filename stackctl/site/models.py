@@ -8,6 +8,7 @@ from stackctl.site.values import (
     URL_PATTERN,
     USER_PATTERN,
     Address,
+    Bound,
     Chunk,
     DiskSize,
     ListenAddress,
@@ -63,11 +64,13 @@ class DiskMatch(Model):
     rotational: Annotated[bool, Field(strict=True)] | None = None
     """True for spinning disks."""
     size: DiskSize | None = None
-    """A size with an optional operator: `>= 500 GB`, `< 2 TB`, `480 GB`."""
+    """A size with an optional operator, or several: `>= 500 GB`, `480 GB`, `>= 500 GB, < 2 TB`."""
+    path: Text | None = None
+    """A shell pattern of where it is plugged in, as below /dev/disk/by-path: `pci-0000:3b:00.0-*`."""
 
-    def size_bound(self) -> tuple[str, int] | None:
-        """The operator (`>=`, `<=`, `>`, `<`, `==`) and bytes of `size`."""
-        return None if self.size is None else parse_disk_size(self.size)
+    def size_bounds(self) -> tuple[Bound, ...]:
+        """What `size` says, all of which must hold."""
+        return () if self.size is None else parse_disk_size(self.size)
 
 
 class DiskSelector(DiskMatch):

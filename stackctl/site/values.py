@@ -1,8 +1,11 @@
 """The words a site is written in: sizes, names, addresses, ports, mount points, roles."""
 
 import ipaddress
+import operator
 import posixpath
 import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
@@ -55,13 +58,39 @@ def _mount(value: str) -> str:
     return value
 
 
-def parse_disk_size(text: str) -> tuple[str, int]:
-    """The operator (`>=`, `<=`, `>`, `<`, `==`) and the bytes of ``>= 500 GB``. Raises ValueError."""
-    match = _BOUND.fullmatch(text)
-    if match is None:
-        raise WrongValueError(f"{text!r} is not a size with an operator, such as '>= 500 GB'")
-    operator = match.group(1) or "=="
-    return ("==" if operator == "=" else operator), parse_size(match.group(2))
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A size to compare with, in bytes."""
+
+    sign: str
+    size: int
+
+    def holds(self, size: int) -> bool:
+        """Whether a size is as the bound says."""
+        return _COMPARE[self.sign](size, self.size)
+
+
+_COMPARE: Mapping[str, Callable[[int, int], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+    "==": operator.eq,
+    "=": operator.eq,
+    "": operator.eq,
+}
+
+
+def parse_disk_size(text: str) -> tuple[Bound, ...]:
+    """The bounds of ``>= 500 GB, < 2 TB``, all of which must hold. Raises ValueError."""
+    bounds = []
+    words = text.split(",")
+    for word in words:
+        match = _BOUND.fullmatch(word)
+        if match is None or (len(words) > 1 and not match.group(1)):
+            raise WrongValueError(f"{text!r} is not a size with an operator, such as '>= 500 GB'")
+        bounds.append(Bound(match.group(1) or "", parse_size(match.group(2))))
+    return tuple(bounds)
 
 
 def parse_volume_size(text: str) -> tuple[Literal["bytes", "percent", "rest"], int]:
@@ -140,7 +169,7 @@ DiskSize = Annotated[
     str,
     BeforeValidator(_text),
     AfterValidator(_disk_size),
-    WithJsonSchema({"anyOf": _NUMBER_OR_TEXT, "format": "disk-size", "examples": [">= 500 GB"]}),
+    WithJsonSchema({"anyOf": _NUMBER_OR_TEXT, "format": "disk-size", "examples": [">= 500 GB", ">= 500 GB, < 2 TB"]}),
 ]
 """A size with an operator, as written."""
 
@@ -170,7 +199,7 @@ MountPoint = Annotated[str, AfterValidator(_mount), Field(json_schema_extra={"fo
 
 FORMAT_WORDS = {
     "size": "size (`64 KiB`, `500 GB`, `4096`)",
-    "disk-size": "size, with an operator or without (`>= 500 GB`)",
+    "disk-size": "size, with operators or without (`>= 500 GB, < 2 TB`)",
     "volume-size": "size (`200 GiB`), share (`50%`) or `rest`",
     "name": "name (`a-z`, `0-9`, `-`)",
     "port": "port",

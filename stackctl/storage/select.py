@@ -1,8 +1,8 @@
 """Which disks a layout takes: the grammar of hints, and an answer for every disk that it does not take."""
 
-import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 from stackctl.errors import InputError, RefusedError
 from stackctl.hardware.disk import UNREADABLE, Disk, Signature, natural
@@ -14,13 +14,7 @@ from stackctl.units import format_size
 _SYSTEM = ("/", "/boot", "/boot/efi", "/usr", "/var", "/home")
 """A disk that carries one of these carries the running system, and is never a candidate."""
 
-_COMPARE: Mapping[str, Callable[[int, int], bool]] = {
-    ">=": operator.ge,
-    "<=": operator.le,
-    ">": operator.gt,
-    "<": operator.lt,
-    "==": operator.eq,
-}
+_BY_PATH = "/dev/disk/by-path/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +48,7 @@ def select(selector: DiskSelector, machine: Machine, marks: Marks) -> tuple[Disk
         number = "no disk matches" if not matching else _count(len(matching), "disk matches", "disks match")
         raise InputError(
             f"the layout takes {_count(selector.count, 'disk', 'disks')}, but {number}:\n" + _table(candidates),
-            hint="narrow or widen the layout's `disks` (serial, model, transport, rotational, size, exclude)",
+            hint="narrow or widen the layout's `disks` (serial, model, transport, rotational, size, path, exclude)",
         )
     return tuple(sorted(chosen, key=lambda disk: natural(disk.key)))
 
@@ -109,10 +103,15 @@ def _mismatches(disk: Disk, match: DiskMatch) -> Iterator[str]:
         yield f"its transport is {disk.transport or 'unknown'}, not {match.transport}"
     if match.rotational is not None and match.rotational != disk.limits.rotational:
         yield "it spins" if disk.limits.rotational else "it does not spin"
-    if bound := match.size_bound():
-        sign, size = bound
-        if not _COMPARE[sign](disk.size, size):
-            yield f"its size {format_size(disk.size)} ({disk.size} bytes) is not {match.size}"
+    if not all(bound.holds(disk.size) for bound in match.size_bounds()):
+        yield f"its size {format_size(disk.size)} ({disk.size} bytes) is not {match.size}"
+    if match.path is not None and not any(fnmatchcase(place, match.path) for place in _places(disk)):
+        yield f"it is plugged in at {', '.join(_places(disk)) or 'a place unknown'}, not at {match.path}"
+
+
+def _places(disk: Disk) -> list[str]:
+    """Where it is plugged in, as udev tells; nothing for disks that are plugged in nowhere."""
+    return [link.removeprefix(_BY_PATH) for link in disk.links if link.startswith(_BY_PATH)]
 
 
 def _words(match: DiskMatch) -> Iterator[str]:
@@ -126,6 +125,8 @@ def _words(match: DiskMatch) -> Iterator[str]:
         yield "rotational" if match.rotational else "not rotational"
     if match.size is not None:
         yield f"size {match.size}"
+    if match.path is not None:
+        yield f"path {match.path}"
 
 
 def _table(candidates: Sequence[Candidate]) -> str:

@@ -71,11 +71,14 @@ def test_without_a_hint_every_disk_matches():
         ({"size": "500 GB", "rotational": True}, "B"),
         ({"exclude": {"size": "< 1 TB"}}, "L"),
         ({"serial": ["wwn-of-S"]}, "S"),
+        ({"size": "> 480 GB, < 1 TB", "rotational": True}, "B"),
+        ({"path": "pci-0000:3b:00.0-*"}, "B"),
+        ({"exclude": {"path": "pci-*"}, "size": "< 500 GB"}, "S"),
     ],
 )
 def test_every_word_that_is_given_must_hold(hint, taken):
     disks = [
-        disk("B"),
+        disk("B", links=("/dev/disk/by-id/ata-B", "/dev/disk/by-path/pci-0000:3b:00.0-ata-1")),
         disk("F", model="Acme FAST 9", transport="nvme", rotational=False),
         disk("L", 1000 * GB),
         disk("S", 400 * GB, wwn="wwn-of-S"),
@@ -102,7 +105,7 @@ def test_too_few_lists_every_disk_with_all_its_reasons():
         "  A (465.7 GiB ACME 500, now a): its transport is sata, not sas; "
         "its size 465.7 GiB (500000000000 bytes) is not >= 1 TB\n"
         "  B (1.8 TiB ACME 500, now b): matches\n"
-        "  hint: narrow or widen the layout's `disks` (serial, model, transport, rotational, size, exclude)"
+        "  hint: narrow or widen the layout's `disks` (serial, model, transport, rotational, size, path, exclude)"
     )
 
 

@@ -29,6 +29,7 @@ from stackctl.storage.audit import audit
 from stackctl.storage.plan import Plan
 from stackctl.storage.planner import plan
 from stackctl.storage.readback import Finding, check, faults
+from stackctl.storage.stripes import of_array
 from tests.conftest import draw
 
 pytestmark = pytest.mark.vm
@@ -75,6 +76,34 @@ touch /boot/initrd.img-*
 rm -rf /srv/database /srv/documents /srv/guests
 udevadm settle
 """
+
+
+PAGE = 16384
+COUNT = """
+import mmap, os, random, sys
+path, shift = os.path.realpath(sys.argv[1]), int(sys.argv[2])
+base = f"/sys/class/block/{os.path.basename(path)}"
+disks = [os.path.basename(os.path.dirname(os.path.realpath(f"/sys/class/block/{part}")))
+         for part in os.listdir(f"{base}/slaves")]
+action = f"{base}/md/sync_action"
+if os.path.exists(action):
+    with open(action, "w") as file:
+        file.write("frozen")  # a resync reads, too
+read = lambda: sum(int(open(f"/sys/class/block/{disk}/stat").read().split()[0]) for disk in disks)
+fd = os.open(path, os.O_RDONLY | os.O_DIRECT)
+elements = os.lseek(fd, 0, os.SEEK_END) // 65536 - 2
+buffer = mmap.mmap(-1, 16384)
+before, requests = read(), 0
+for element in random.sample(range(elements), 200):
+    for page in range(4):  # each place in an element as often as any other
+        assert os.preadv(fd, [buffer], element * 65536 + page * 16384 + shift) == 16384
+        requests += 1
+print((read() - before) / requests)
+if os.path.exists(action):
+    with open(action, "w") as file:
+        file.write("idle")
+"""
+"""Counts in the guest; nothing is installed for it."""
 
 
 class Server:
@@ -136,6 +165,10 @@ class Server:
     def blank(self) -> None:
         self.ssh(BLANK, check=False)
         assert self.plan().destroys == ()
+
+    def reads_of_disks(self, shift: int) -> float:
+        """Reads of disks for each read of 16 KiB from the array, whose pages begin ``shift`` bytes off."""
+        return float(self.ssh(f"python3 - /dev/md/data {shift}", text=COUNT).stdout)
 
     def device(self, number: int) -> str:
         return self.ssh(f"lsblk -ndo PATH,SERIAL | awk '$2 == \"{SERIALS[number - 1]}\" {{print $1}}'").stdout.strip()
@@ -208,8 +241,13 @@ def test_every_level_is_made_read_back_and_found_again(blank: Server, raid: str)
     wanted = layout(raid=RAIDS[raid])
     blank.apply(wanted=wanted)
     assert blank.wrong(f"applied-{raid}", wanted) == []
-    found = audit(Found.from_facts(blank.facts()))
+    machine = Found.from_facts(blank.facts())
+    found = audit(machine)
     assert (found.faults, found.costs) == ((), ())
+    stripe = of_array(machine.arrays[0])
+    for shift in (0, 63 * 512):
+        predicted = float(stripe.reads(PAGE, shift)) if stripe else 1.0
+        assert blank.reads_of_disks(shift) == pytest.approx(predicted, abs=0.01)
     blank.ssh("umount /srv/*; vgchange -qq -an; mdadm -q --stop /dev/md/data; udevadm settle")
     blank.apply(wanted=wanted)
     assert blank.wrong(wanted=wanted) == []

@@ -107,7 +107,7 @@ def array(disks: Sequence[Disk], marks: Marks, level: Level, geometry: Geometry,
         f"--level={level.name.removeprefix('raid')}",
         *([f"--layout={level.layout}"] if level.layout else []),
         *([f"--chunk={geometry.chunk // KIB}"] if level.striped else []),
-        f"--bitmap={'internal' if level.redundant else 'none'}",
+        *(["--bitmap=internal"] if level.redundant else []),
         # else mdadm makes RAID5 one disk short and rebuilds that, which looks like a loss
         *(["--force"] if level.parity else []),
         f"--data-offset={geometry.data_offset // KIB}K",

@@ -72,6 +72,7 @@ for disk in $(lsblk -ndo NAME,SERIAL | awk '/LAB-/ {print $1}'); do
   blockdev --rereadpt /dev/$disk
 done
 sed -i /^ARRAY/d /etc/mdadm/mdadm.conf
+echo 1000 > /proc/sys/dev/raid/speed_limit_max  # a resync goes on beside the tests, and takes its time
 touch /boot/initrd.img-*
 rm -rf /srv/database /srv/documents /srv/guests
 udevadm settle

@@ -266,7 +266,7 @@ def _mdadm(server, words, stdin, half):
     # RAID1 and RAID0 have one layout, whose number is 0; far and offset copies are two parts of each disk
     layout = {"": 0, "left-symmetric": 2, "n2": 0x102, "f2": 0x201, "o2": 0x10201}[_option(words, "--layout")]
     chunk = int(_option(words, "--chunk") or 0) * 1024
-    if (level == 1) == bool(chunk) or (level == 0) == ("--bitmap=internal" in words):
+    if (level == 1) == bool(chunk) or (level == 0) == any(word.startswith("--bitmap") for word in words):
         raise RefusalError(f"not supported for raid{level}")
     offset = int(_option(words, "--data-offset").removesuffix("K")) * 1024
     if any(server.holders()[name] for name in members):

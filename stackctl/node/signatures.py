@@ -10,6 +10,8 @@ from .system import System
 LOST_PARTITION_STARTS = (1 << 20, 63 * 512)
 """Where a first partition begins by the customs of today and of yesterday."""
 
+_AMBIVALENT = 8
+"""How blkid ends where it finds signs of more than one thing (blkid(8))."""
 _SUPERBLOCK = 512
 _RAW = {"xfs": 0, "linux_raid_member": None}
 """Superblocks that are kept raw: at a fixed offset, or (None) where the signature lies."""
@@ -39,27 +41,19 @@ def on_devices(system: System, names: Iterable[str]) -> dict[str, list[dict[str,
 
 def lost_on(system: System, names: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
     """What begins on each named disk where a first partition would: its table may have been lost."""
-    devices = {str(system.device(name)): name for name in names}
-    found: dict[str, list[dict[str, Any]]] = {}
-    if not devices:
-        return found
-    for start in LOST_PARTITION_STARTS:
-        # blkid ends with 2 where the last device holds nothing
-        words = ["blkid", "--probe", f"--offset={start}", "--output=export", "--usages=filesystem,raid,crypto,other"]
-        said = system.runner.run([*words, *devices], check=False)
-        for block in said.stdout.split("\n\n"):
-            values = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
-            name = devices.get(values.get("DEVNAME", ""))
-            if name and "TYPE" in values:
-                found.setdefault(name, []).append(
-                    {
-                        "type": values["TYPE"],
-                        "offset": start,
-                        "uuid": values.get("UUID", ""),
-                        "label": values.get("LABEL", ""),
-                    }
-                )
-    return found
+    probed = {name: [_probed(system, name, start) for start in LOST_PARTITION_STARTS] for name in names}
+    return {name: found for name, places in probed.items() if (found := [place for place in places if place])}
+
+
+def _probed(system: System, name: str, start: int) -> dict[str, Any] | None:
+    """What begins at a place. One device a process: of several, blkid stops at the first that holds nothing."""
+    words = ["--probe", f"--offset={start}", "--output=export", "--usages=filesystem,raid,crypto,other"]
+    said = system.runner.run(["blkid", *words, str(system.device(name))], check=False)
+    values = dict(line.split("=", 1) for line in said.stdout.splitlines() if "=" in line)
+    kind = values.get("TYPE", "several signatures" if said.returncode == _AMBIVALENT else "")
+    if not kind:
+        return None
+    return {"type": kind, "offset": start, "uuid": values.get("UUID", ""), "label": values.get("LABEL", "")}
 
 
 def superblocks(system: System, signatures: dict[str, list[dict[str, Any]]]) -> dict[str, dict[str, str]]:

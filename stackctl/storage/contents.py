@@ -26,6 +26,7 @@ _WORDS = {
     "swap": "swap space",
     "isw_raid_member": "BIOS RAID (Intel)",
     "ddf_raid_member": "BIOS RAID (DDF)",
+    "several signatures": "signs of more than one thing",
     UNREADABLE: "something that cannot be read",
 }
 

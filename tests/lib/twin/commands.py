@@ -105,11 +105,10 @@ def _blkid(server, words, stdin, half):
     for word in words:
         if "/dev/" in word:
             disk = server.disk(_names((word,))[0])
-            blocks += [
-                f"DEVNAME={word}\nTYPE={s.type}\nUUID={s.uuid}\nLABEL={s.label}\n"
-                for s in disk.lost
-                if s.offset == start
-            ]
+            here = [s for s in disk.lost if s.offset == start]
+            if not here:
+                break  # as blkid does (util-linux 2.38): it asks no device behind one that holds nothing
+            blocks += [f"DEVNAME={word}\nTYPE={s.type}\nUUID={s.uuid}\nLABEL={s.label}\n" for s in here]
     return "\n".join(blocks)
 
 

@@ -67,6 +67,30 @@ def test_lost_partitions_are_looked_for_on_bare_disks_only(server):
     assert server.facts()["lost"] == {"sda": [{"type": "xfs", "offset": MIB, "uuid": "u", "label": "old"}]}
 
 
+def test_a_lost_partition_is_seen_behind_disks_that_hold_nothing(server):
+    """Of several devices blkid stops at the first that holds nothing."""
+    server.disk("LAB-2").lost.append(Signature("xfs", 63 * 512, "u", "old"))
+    server.disk("LAB-4").lost.append(Signature("ext4", MIB, "v"))
+    assert server.facts()["lost"] == {
+        "sdb": [{"type": "xfs", "offset": 63 * 512, "uuid": "u", "label": "old"}],
+        "sdd": [{"type": "ext4", "offset": MIB, "uuid": "v", "label": ""}],
+    }
+
+
+def test_signs_of_more_than_one_thing_are_something(server, monkeypatch):
+    run = server.run
+
+    def ambivalent(argv, **words):
+        if argv[0] == "blkid" and str(argv[-1]).endswith("/sdb") and "--offset=32256" in argv:
+            return Result(tuple(argv), 8, "", "ambivalent result")
+        return run(argv, **words)
+
+    server.run = ambivalent
+    assert server.facts()["lost"] == {
+        "sdb": [{"type": "several signatures", "offset": 32256, "uuid": "", "label": ""}]
+    }
+
+
 def test_an_array_that_has_not_started_is_seen_with_its_members(server):
     disk = server.disk("LAB-1")
     disk.table, disk.copies, disk.parts = "gpt", 2, [Part(1, MIB, GIB)]

@@ -4,10 +4,11 @@ Used by the tests of moves between databases; everything lies in one folder, and
 process id.
 """
 
+import contextlib
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -134,3 +135,17 @@ class Mariadb:
             f"CREATE USER IF NOT EXISTS {ACCOUNT}@'127.0.0.1' IDENTIFIED BY '{quoted}'",
             f"GRANT ALL ON `{database}`.* TO {ACCOUNT}@'127.0.0.1'",
         )
+
+
+@contextlib.contextmanager
+def pair(one: Path, two: Path) -> Iterator[tuple[Mariadb, Mariadb]]:
+    """Two servers in two folders, up as long as the block runs."""
+    first = Mariadb(one, "--max-allowed-packet=64M").prepare()
+    servers = (first, first.twin(two))
+    try:
+        for server in servers:
+            server.start()
+        yield servers
+    finally:
+        for server in servers:
+            server.stop()

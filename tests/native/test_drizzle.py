@@ -387,15 +387,10 @@ def mariadbs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Mariadb
     """Two plain MariaDB servers of this host."""
     if missing := mariadb.missing_programs():
         pytest.skip(f"this host lacks {', '.join(missing)}")
-    one = Mariadb(tmp_path_factory.mktemp("one"), "--max-allowed-packet=64M").prepare()
-    servers = (one, one.twin(tmp_path_factory.mktemp("two")))
-    try:
+    with mariadb.pair(tmp_path_factory.mktemp("one"), tmp_path_factory.mktemp("two")) as servers:
         for server in servers:
-            server.start().give("moved")
+            server.give("moved")
         yield servers
-    finally:
-        for server in servers:
-            server.stop()
 
 
 @pytest.fixture(scope="module")

@@ -153,15 +153,8 @@ def mariadbs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Mariadb
     """Two plain MariaDB servers on free ports of loopback."""
     if missing := mariadb.missing_programs():
         pytest.skip(f"this host lacks {', '.join(missing)}")
-    one = Mariadb(tmp_path_factory.mktemp("one"), "--max-allowed-packet=64M").prepare()
-    servers = (one, one.twin(tmp_path_factory.mktemp("two")))
-    try:
-        for server in servers:
-            server.start()
+    with mariadb.pair(tmp_path_factory.mktemp("one"), tmp_path_factory.mktemp("two")) as servers:
         yield servers
-    finally:
-        for server in servers:
-            server.stop()
 
 
 class TwoEnds:

@@ -12,7 +12,7 @@ from stackctl.hardware.tables import Mount
 from stackctl.hardware.xfs import Xfs
 from stackctl.storage import health
 from stackctl.storage.alignment import believed_optimal_io, log_stripe_unit
-from stackctl.storage.grounds import Holder, Path, holders
+from stackctl.storage.grounds import Holder, Path, holders, title
 from stackctl.storage.readback import Finding
 from stackctl.storage.stripes import Stripe, crossings, of_array, of_disk
 from stackctl.units import KIB, format_size
@@ -138,10 +138,10 @@ def _worst(begins: dict[Begin, None]) -> tuple[Begin, ...]:
 def _ground(machine: Machine, whole: Disk | Array) -> _Ground:
     if isinstance(whole, Array):
         block = math.lcm(1, *(disk.limits.physical_block for disk in machine.disks_below(whole.device)))
-        return _Ground(whole.name or whole.device, block, 0, of_array(whole))
+        return _Ground(title(whole), block, 0, of_array(whole))
     limits = whole.limits
     stripe = of_disk(whole, believed_optimal_io(limits, limits.physical_block))
-    return _Ground(whole.key or whole.name, limits.physical_block, whole.alignment_offset, stripe)
+    return _Ground(title(whole), limits.physical_block, whole.alignment_offset, stripe)
 
 
 def _begins(path: Path, ground: _Ground) -> Iterator[Begin]:

@@ -56,8 +56,8 @@ def holders(machine: Machine) -> Iterator[Holder]:
     for array in machine.arrays:
         for member in array.members:
             below = _below(machine, member.device)
-            paths = tuple(path.then("md data", _of(array), member.data_offset) for path in below)
-            yield Holder("array member", f"{_title(machine, member.device)} in {_of(array)}", member.device, paths)
+            paths = tuple(path.then("md data", title(array), member.data_offset) for path in below)
+            yield Holder("array member", f"{_title(machine, member.device)} in {title(array)}", member.device, paths)
     for group in machine.groups:
         for volume in group.logical:
             subject = f"{group.name}/{volume.name}"
@@ -99,24 +99,16 @@ def _below_volume(machine: Machine, group: VolumeGroup, volume: LogicalVolume) -
 
 
 def _title(machine: Machine, device: str) -> str:
-    for disk in machine.disks:
-        for part in disk.partitions:
-            if device == part.name:
-                return _part(disk, part)
-        if device == disk.name:
-            return disk.key or disk.name
-    for array in machine.arrays:
-        for part in array.partitions:
-            if device == part.name:
-                return _part(array, part)
-        if device == array.device:
-            return _of(array)
-    return device
+    path = next(_below(machine, device), None)
+    if path is None:
+        return device
+    return path.layers[-1].subject if path.layers else title(path.ground)
 
 
 def _part(whole: Disk | Array, part: Partition) -> str:
-    return f"{(whole.key or whole.name) if isinstance(whole, Disk) else _of(whole)}, partition {part.index}"
+    return f"{title(whole)}, partition {part.index}"
 
 
-def _of(array: Array) -> str:
-    return array.name or array.device
+def title(whole: Disk | Array) -> str:
+    """A disk by its serial number or WWN, an array by its name; the kernel's name where there is none."""
+    return whole.key or whole.name if isinstance(whole, Disk) else whole.name or whole.device

@@ -4,6 +4,7 @@ import math
 from collections.abc import Collection
 
 from stackctl.hardware.array import Array
+from stackctl.hardware.disk import Disk
 from stackctl.hardware.lvm import LogicalVolume, VolumeGroup
 from stackctl.hardware.machine import Machine
 from stackctl.storage.alignment import PAGE, grain_of
@@ -48,6 +49,18 @@ def next_extent(group: VolumeGroup, kept: Collection[str]) -> int:
     return max(ends, default=0)
 
 
+def member_on(disk: Disk, chunk: int, start: int, data_offset: int) -> Member:
+    """A disk's part in an array of ``chunk`` (0 in a mirror), begun at ``start``; bytes."""
+    return Member(
+        disk=disk.key,
+        grain=grain_of(disk, chunk or PAGE),
+        alignment_offset=disk.alignment_offset,
+        partition_start=start,
+        data_offset=data_offset,
+        striped=disk.striping is not None,
+    )
+
+
 def _members(machine: Machine, array: Array) -> tuple[Member, ...]:
     """The array's members; a disk that is a member as a whole counts as a partition that begins at 0."""
     starts = {
@@ -56,14 +69,7 @@ def _members(machine: Machine, array: Array) -> tuple[Member, ...]:
         for name, start in ((disk.name, 0), *((part.name, part.start) for part in disk.partitions))
     }
     return tuple(
-        Member(
-            disk=disk.key,
-            grain=grain_of(disk, array.chunk or PAGE),
-            alignment_offset=disk.alignment_offset,
-            partition_start=start,
-            data_offset=member.data_offset,
-            striped=disk.striping is not None,
-        )
+        member_on(disk, array.chunk, start, member.data_offset)
         for member in array.members
         if member.device in starts
         for disk, start in [starts[member.device]]

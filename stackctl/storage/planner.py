@@ -15,7 +15,7 @@ from stackctl.storage.fstab import in_fstab, is_mounted
 from stackctl.storage.levels import Level, level_of
 from stackctl.storage.marks import NEW_TAG, Marks
 from stackctl.storage.names import check_names
-from stackctl.storage.numbers import next_extent, numbers_of
+from stackctl.storage.numbers import member_on, next_extent, numbers_of
 from stackctl.storage.ownership import Holding, holding, partition_is_right
 from stackctl.storage.plan import Plan, PlannedDisk, Step
 from stackctl.storage.refusal import released
@@ -200,7 +200,12 @@ class _Draft:
             numbers = numbers_of(self.machine, held.array, held.group)
         else:
             numbers = Numbers(
-                members=tuple(self._member(disk) for disk in self.disks), chunk=geometry.chunk, width=geometry.width
+                members=tuple(
+                    member_on(disk, geometry.chunk, geometry.start_on(disk), geometry.data_offset)
+                    for disk in self.disks
+                ),
+                chunk=geometry.chunk,
+                width=geometry.width,
             )
         if not held.group:
             numbers = replace(
@@ -223,13 +228,3 @@ class _Draft:
                 at += size.extents
             filesystems[name] = planned if self._is_new(name, sizes) else made[name]
         return replace(numbers, volumes=volumes, filesystems=filesystems)
-
-    def _member(self, disk: Disk) -> chain.Member:
-        return chain.Member(
-            disk=disk.key,
-            grain=alignment.grain_of(disk, self.geometry.chunk or alignment.PAGE),
-            alignment_offset=disk.alignment_offset,
-            partition_start=self.geometry.start_on(disk),
-            data_offset=self.geometry.data_offset,
-            striped=disk.striping is not None,
-        )

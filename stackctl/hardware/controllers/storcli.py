@@ -4,7 +4,7 @@ The abbreviations are those of the legends that the tools print below their tabl
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from stackctl.hardware.controllers import values
@@ -104,18 +104,31 @@ def table(sections: Mapping[str, list[Any]], key: str) -> Sequence[Mapping[str, 
 
 
 def _controller(tool: str, name: str, sections: Mapping[str, list[Any]]) -> Controller:
+    return controller(tool, name, sections, "Model", _battery(sections), _virtual_disks(sections), _drives(sections))
+
+
+def controller(
+    tool: str,
+    name: str,
+    sections: Mapping[str, list[Any]],
+    model: str,
+    battery: Battery | None,
+    virtual_disks: Iterable[VirtualDisk],
+    drives: Iterable[Drive],
+) -> Controller:
+    """A controller; ``model`` is the key that its model stands under."""
     basics, version = section(sections, "Basics"), section(sections, "Version")
     return Controller(
         name=f"c{name}",
-        model=values.text(basics.get("Model")),
+        model=values.text(basics.get(model)),
         serial=values.text(basics.get("Serial Number")),
         firmware=values.text(version.get("Firmware Version")),
         driver=f"{values.text(version.get('Driver Name'))} {values.text(version.get('Driver Version'))}".strip(),
         tool=tool,
         state=values.text(section(sections, "Status").get("Controller Status")),
-        battery=_battery(sections),
-        virtual_disks=tuple(_virtual_disks(sections)),
-        drives=tuple(_drives(sections)),
+        battery=battery,
+        virtual_disks=tuple(virtual_disks),
+        drives=tuple(drives),
     )
 
 

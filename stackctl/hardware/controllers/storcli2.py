@@ -24,6 +24,7 @@ from stackctl.hardware.controllers.storcli import (
     VOLUME_STATES,
     WRITE_POLICIES,
     by_controller,
+    controller,
     drive_cache,
     number_of,
     section,
@@ -61,18 +62,8 @@ def read(tool: str, documents: Sequence[Mapping[str, Any]]) -> tuple[Controller,
 
 
 def _controller(tool: str, name: str, sections: Mapping[str, list[Any]]) -> Controller:
-    basics, version = section(sections, "Basics"), section(sections, "Version")
-    return Controller(
-        name=f"c{name}",
-        model=values.text(basics.get("Product Name")),
-        serial=values.text(basics.get("Serial Number")),
-        firmware=values.text(version.get("Firmware Version")),
-        driver=f"{values.text(version.get('Driver Name'))} {values.text(version.get('Driver Version'))}".strip(),
-        tool=tool,
-        state=values.text(section(sections, "Status").get("Controller Status")),
-        battery=_battery(sections),
-        virtual_disks=tuple(_virtual_disks(sections)),
-        drives=tuple(_drives(sections)),
+    return controller(
+        tool, name, sections, "Product Name", _battery(sections), _virtual_disks(sections), _drives(sections)
     )
 
 

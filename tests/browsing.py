@@ -1,9 +1,10 @@
 """A browser and what it looks at: a small book to crawl, Apache before the app, Chromium with helpers."""
 
+import contextlib
 import html
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -14,7 +15,9 @@ from selenium.common.exceptions import NoSuchElementException, StaleElementRefer
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.expected_conditions import staleness_of
 from selenium.webdriver.support.wait import WebDriverWait
 
 from stackctl import paths
@@ -138,6 +141,25 @@ class Browser:
         """Until a condition holds; the page may renew itself meanwhile."""
         ignored = (StaleElementReferenceException, NoSuchElementException)
         WebDriverWait(self.driver, PATIENCE, 0.2, ignored).until(lambda _: condition(), what)
+
+    @contextlib.contextmanager
+    def left(self) -> Iterator[None]:
+        """Until the page is another one: what a key or a click loads is not there yet when they return."""
+        page = self.find("html")
+        yield
+        WebDriverWait(self.driver, PATIENCE, 0.1).until(staleness_of(page), f"another page than {self.path}")
+
+    def click(self, selector: str) -> None:
+        """Click on what leads to another page, and be there."""
+        with self.left():
+            self.find(selector).click()
+
+    def enter(self, words: str) -> None:
+        """Search for words, by the keyboard, and be on the page of results."""
+        field = self.find("#q")
+        field.clear()
+        with self.left():
+            field.send_keys(words, Keys.ENTER)
 
     @property
     def path(self) -> str:

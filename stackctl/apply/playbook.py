@@ -17,6 +17,7 @@ from typing import Any
 from stackctl import paths
 from stackctl.apply.environment import ansible_environment
 from stackctl.apply.events import Event, EventReader
+from stackctl.apply.leftovers import end_leftovers
 from stackctl.apply.lock import ProcessId
 
 GRACE = 60.0
@@ -152,16 +153,26 @@ def run(
 
 @contextlib.contextmanager
 def private_folder() -> Iterator[Path]:
-    """A folder for what a run hands to Ansible, which may hold secrets; those that killed runs left are removed."""
+    """A folder for what a run hands to Ansible, which may hold secrets; those that killed runs left are removed.
+
+    What was started with it in its command line ends with it.
+    """
     work = paths.state("work")
     sweep(work)
     with tempfile.TemporaryDirectory(prefix=f"{os.getpid()}-", dir=work) as folder:
-        yield Path(folder)
+        try:
+            yield Path(folder)
+        finally:
+            end_leftovers(Path(folder))
 
 
 def sweep(work: Path) -> None:
-    """Remove the folders of processes that are gone; a folder's name begins with the number of its process."""
+    """Remove the folders of processes that are gone, and end what still works for them.
+
+    A folder's name begins with the number of its process.
+    """
     for folder in work.iterdir():
         pid = folder.name.partition("-")[0]
         if pid.isdigit() and ProcessId.of(int(pid)) is None:
+            end_leftovers(folder)
             shutil.rmtree(folder, ignore_errors=True)

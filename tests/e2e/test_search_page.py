@@ -14,28 +14,29 @@ Start = Callable[..., Browser]
 def test_a_page_is_submitted_watched_and_found(browser: Browser, app: App) -> None:
     browser.open("/")
     browser.picture("home")
-    browser.driver.find_element(By.LINK_TEXT, "Submit").click()
+    with browser.left():
+        browser.driver.find_element(By.LINK_TEXT, "Submit").click()
     browser.find("#urls").send_keys(f"{app.site}chapter-3.html")
     depth = browser.find("#depth")
     depth.clear()
     depth.send_keys("0")
     browser.picture("submit")
-    browser.find("main button").click()
+    browser.click("main button")
     assert browser.path.startswith("/urls/")
     browser.wait(lambda: browser.all(".state") == ["done"], "the page is done")
     browser.picture("url")
     browser.open("/")
-    browser.find("#q").send_keys("lantern room number 3", Keys.ENTER)
+    browser.enter("lantern room number 3")
     assert browser.all(".hits h2") == ["Chapter 3: keepers"]
     assert browser.find(".hits h2 a").get_attribute("href") == f"{app.site}chapter-3.html"
-    browser.find(".hits h2 a").click()
+    browser.click(".hits h2 a")
     assert browser.driver.title == "Chapter 3: keepers"
 
 
 def test_a_whole_book_is_crawled_and_the_status_tells(browser: Browser, app: App) -> None:
     browser.open("/submit")
     browser.find("#urls").send_keys(app.site)
-    browser.find("main button").click()
+    browser.click("main button")
     browser.open("/status")
     browser.wait(lambda: "The crawl has ended" in browser.find("main").text, "the end of the crawl")
     browser.picture("status")
@@ -53,23 +54,21 @@ def test_results_come_page_by_page(browser: Browser) -> None:
     first = browser.all(".hits h2")
     assert len(first) == 10
     assert set(browser.all(".hits mark")) == {"fresnel", "lens"}
-    browser.find("[rel=next]").click()
-    browser.wait(lambda: "page=2" in browser.path, "the second page")
+    browser.click("[rel=next]")
+    assert "page=2" in browser.path
     assert not set(browser.all(".hits .place")) & set(first)
-    browser.find("[rel=next]").click()
-    browser.wait(lambda: len(browser.all(".hits h2")) == CHAPTERS - 20, "the last page")
+    browser.click("[rel=next]")
+    assert len(browser.all(".hits h2")) == CHAPTERS - 20
     assert browser.driver.find_elements(By.CSS_SELECTOR, "[rel=next]") == []
 
 
 @pytest.mark.usefixtures("crawled")
 def test_words_of_other_alphabets_and_phrases(browser: Browser) -> None:
     browser.open("/")
-    browser.find("#q").send_keys("GRÖßE", Keys.ENTER)
+    browser.enter("GRÖßE")
     assert browser.all(".hits h2") == ["Größe und Licht"]
-    field = browser.find("#q")
-    assert field.get_attribute("value") == "GRÖßE"
-    field.clear()
-    field.send_keys('"room number 7"', Keys.ENTER)
+    assert browser.find("#q").get_attribute("value") == "GRÖßE"
+    browser.enter('"room number 7"')
     assert browser.all(".hits h2") == ["Größe und Licht"]
 
 
@@ -77,8 +76,8 @@ def test_words_of_other_alphabets_and_phrases(browser: Browser) -> None:
 @pytest.mark.parametrize("words", ['"', "((", "@title x", "lens |", "-lens", "/", "a*", "\\", "<b>", "%", "lens'--"])
 def test_no_words_break_the_page(browser: Browser, words: str) -> None:
     browser.open("/")
-    browser.find("#q").send_keys(words, Keys.ENTER)
-    browser.wait(lambda: browser.driver.find_elements(By.CSS_SELECTOR, "[role=status]"), "an answer")
+    browser.enter(words)
+    assert browser.find("[role=status]").text
     assert browser.find("#q").get_attribute("value") == words
 
 
@@ -99,10 +98,10 @@ def test_everything_works_without_scripts(start: Start, app: App) -> None:
         assert browser.driver.find_elements(By.CSS_SELECTOR, "script") == []
     browser.open("/submit")
     browser.find("#urls").send_keys(f"{app.site}chapter-1.html")
-    browser.find("main button").click()
+    browser.click("main button")
     browser.wait(lambda: browser.all(".state") == ["done"], "the page is done, without a script that looks")
     browser.open("/")
-    browser.find("#q").send_keys("clockwork", Keys.ENTER)
+    browser.enter("clockwork")
     assert browser.all(".hits h2")
 
 
@@ -118,14 +117,16 @@ def test_the_keyboard_is_enough(browser: Browser) -> None:
         outline = focused.value_of_css_property("outline-style")
         assert outline != "none", f"{stops[-1]} does not show that it has the focus"
     assert stops[:7] == ["Skip to the content", "Lighthouse search", "Search", "Submit", "Status", "q", "Search"]
-    browser.driver.switch_to.active_element.send_keys(Keys.ENTER)
+    with browser.left():
+        browser.driver.switch_to.active_element.send_keys(Keys.ENTER)
     assert browser.driver.title.startswith("Chapter") or browser.driver.title.startswith("Größe")
 
 
 def test_the_field_has_the_focus_at_the_start(browser: Browser) -> None:
     browser.open("/")
-    browser.driver.switch_to.active_element.send_keys("lamp", Keys.ENTER)
-    browser.wait(lambda: browser.path == "/search?q=lamp", "the search for what was typed at once")
+    with browser.left():
+        browser.driver.switch_to.active_element.send_keys("lamp", Keys.ENTER)
+    assert browser.path == "/search?q=lamp"
 
 
 @pytest.mark.parametrize(
@@ -135,7 +136,7 @@ def test_the_field_has_the_focus_at_the_start(browser: Browser) -> None:
 def test_what_is_no_url_is_told_and_kept(browser: Browser, typed: str, said: str) -> None:
     browser.open("/submit")
     browser.find("#urls").send_keys(typed)
-    browser.find("main button").click()
+    browser.click("main button")
     assert said in browser.find("[role=alert]").text
     assert browser.find("#urls").get_attribute("value") == typed
     if typed == "not a url":
@@ -148,8 +149,8 @@ def test_another_sites_page_cannot_submit(browser: Browser, app: App) -> None:
         "data:text/html,<form method=post action="
         f"{app.address}/submit><input name=urls value={app.site}evil.html><input name=depth value=0><button>go"
     )
-    browser.find("button").click()
-    browser.wait(lambda: browser.all("h1") == ["Not allowed"], "the refusal")
+    browser.click("button")
+    assert browser.all("h1") == ["Not allowed"]
     browser.open("/status")
     assert "evil" not in browser.find("main").text
 

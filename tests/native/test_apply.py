@@ -1,15 +1,28 @@
 """The main job's services: from nothing, again, through the other door, broken, killed, two at once."""
 
+import contextlib
 import json
 import os
 import signal
 from pathlib import Path
 
+from stackctl import paths
 from stackctl.apply.records import find_run, read_tasks
 from stackctl.errors import ExitCode
 from stackctl.site.secrets import Secrets
 from tests.lib.applied import PATIENCE, Server, counts
 from tests.lib.waiting import wait_for
+
+
+def _at_work() -> list[str]:
+    """The command lines of all that works for a run: each names the run's private folder."""
+    work = os.fsencode(paths.state("work"))
+    lines = []
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if entry.name.isdigit() and work in (words := (entry / "cmdline").read_bytes()):
+                lines.append(words.replace(b"\0", b" ").decode())
+    return lines
 
 
 def test_the_first_apply_says_what_it_did(stack: Server) -> None:
@@ -53,6 +66,7 @@ def test_a_killed_apply_reads_as_died_and_the_next_goes_on(stack: Server) -> Non
     died = find_run("last")
     assert died.status == "died"
     assert stack.apply()["failures"] == []
+    assert _at_work() == []
     assert find_run("last").resumed_from == died.id
 
 
@@ -68,6 +82,7 @@ def test_ctrl_c_ends_an_apply_and_the_next_goes_on(stack: Server) -> None:
     assert process.wait(timeout=300) == ExitCode.INTERRUPTED
     interrupted = find_run("last")
     assert interrupted.status == "interrupted"
+    assert _at_work() == []
     assert stack.apply()["failures"] == []
     assert find_run("last").resumed_from == interrupted.id
 

@@ -215,3 +215,34 @@ def test_work_folders_of_dead_processes_are_swept(tmp_path: Path) -> None:
     sweep(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {f"{os.getpid()}-b", "other"}
     assert ProcessId.mine().alive()
+
+
+@pytest.mark.parametrize("word", ["{}/env/extravars", "@{}/env/extravars", "{}"])
+def test_what_a_run_left_at_work_ends_with_its_folder(
+    tmp_path: Path, word: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it thinks of signals; a process of a folder beside it goes on."""
+    monkeypatch.setattr("stackctl.apply.leftovers._GRACE", 0.5)
+    deaf = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); signal.pause()"
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    folder = tmp_path / f"{dead.pid}-a"
+    folder.mkdir()
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", deaf, named.format(folder)], start_new_session=True, stdout=subprocess.PIPE
+        )
+        for named in (word, "{}b/extravars")
+    ]
+    try:
+        for process in started:
+            assert process.stdout is not None
+            process.stdout.readline()
+        sweep(tmp_path)
+        assert started[0].wait(timeout=60) == -signal.SIGKILL
+        assert started[1].poll() is None
+        assert not folder.exists()
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()

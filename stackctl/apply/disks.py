@@ -91,7 +91,7 @@ class Cycle:
         return machine
 
     def _inspect(self, layout: Layout) -> Machine:
-        paths = [volume.mount for volume in layout.volumes.values()]
+        paths = list(layout.mounts.values())
         machine = Machine.from_facts(self._module("stackctl_inspect", {"paths": paths})["facts"])
         self._result["missing"] = list(machine.missing)
         return machine

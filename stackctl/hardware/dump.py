@@ -92,6 +92,10 @@ class SuperblocksPart(Part):
 
     xfs: dict[Device, Annotated[str, Kind.XFS]] = Field({})
     """Of XFS."""
+    ext4: dict[Device, Annotated[str, Kind.EXT4]] = Field({})
+    """Of ext4."""
+    swap: dict[Device, Annotated[str, Kind.SWAP]] = Field({})
+    """Of swap space."""
     linux_raid_member: dict[Device, Annotated[str, Kind.MD]] = Field({})
     """Of md members."""
 

@@ -32,6 +32,8 @@ class Kind(StrEnum):
     MDADM_CONF = "mdadm.conf"
     MD = "md superblock"
     XFS = "XFS superblock"
+    EXT4 = "ext4 superblock"
+    SWAP = "swap header"
     TEXT = "text"
     """What a program said."""
     WITHHELD = "withheld"

@@ -7,15 +7,14 @@ from typing import Any
 
 from stackctl.errors import InputError
 from stackctl.hardware import array as md
-from stackctl.hardware import xfs
 from stackctl.hardware.array import Array, Superblock
 from stackctl.hardware.controllers import controllers_from_facts
 from stackctl.hardware.controllers.matching import virtual_disk
 from stackctl.hardware.controllers.model import Controller, VirtualDisk
 from stackctl.hardware.disk import Disk, Signature, disks_from_facts, partitions_from_facts
+from stackctl.hardware.filesystem import READERS, Filesystem
 from stackctl.hardware.lvm import LogicalVolume, PhysicalVolume, VolumeGroup, groups_from_facts
 from stackctl.hardware.tables import ArrayEntry, FstabEntry, Mount, fstab, mdadm_conf
-from stackctl.hardware.xfs import Xfs
 
 FORMAT = 1
 """The format of the facts that this reader knows."""
@@ -61,7 +60,8 @@ class Machine:
     groups: tuple[VolumeGroup, ...]
     orphans: tuple[PhysicalVolume, ...]
     """Physical volumes without a group."""
-    filesystems: tuple[Xfs, ...]
+    filesystems: tuple[Filesystem, ...]
+    """Those whose superblocks are read: XFS, ext4, swap space."""
     mounts: tuple[Mount, ...]
     swaps: tuple[str, ...]
     fstab: tuple[FstabEntry, ...]
@@ -149,8 +149,8 @@ class Machine:
         """What is mounted from the named device itself."""
         return tuple(mount for mount in self.mounts if mount.device == name)
 
-    def filesystem(self, device: str) -> Xfs | None:
-        """The XFS on the named device."""
+    def filesystem(self, device: str) -> Filesystem | None:
+        """The file system (or swap space) on the named device."""
         return next((found for found in self.filesystems if device and found.device == device), None)
 
     def group_of(self, device: str) -> VolumeGroup | None:
@@ -190,9 +190,10 @@ def _read(facts: Mapping[str, Any]) -> Machine:
         groups=groups,
         orphans=orphans,
         filesystems=tuple(
-            geometry
-            for name, text in raw.get("xfs", {}).items()
-            if (geometry := xfs.superblock(name, bytes.fromhex(text)))
+            known
+            for kind, read in READERS.items()
+            for name, text in raw.get(kind, {}).items()
+            if (known := read(name, bytes.fromhex(text)))
         ),
         mounts=tuple(
             Mount(item["device"], item["path"], item["type"], frozenset(item["options"].split(",")), item["root"])

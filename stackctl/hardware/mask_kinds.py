@@ -204,6 +204,16 @@ class Rewriter:
         """The superblock of XFS: its UUID and label, and the UUID that its metadata carries."""
         return self._superblock(text, uuids=(32, 248), name=slice(108, 120))
 
+    def ext4(self, text: str) -> str:
+        """The superblock of ext4: its UUID, its journal's and its label; where it was last mounted is left out."""
+        masked = bytearray.fromhex(self._superblock(text, uuids=(104, 208), name=slice(120, 136)))
+        masked[136:200] = bytes(len(masked[136:200]))
+        return masked.hex()
+
+    def swap(self, text: str) -> str:
+        """The header of swap space: its UUID and label."""
+        return self._superblock(text, uuids=(12,), name=slice(28, 44))
+
     def _superblock(self, text: str, *, uuids: Iterable[int], name: slice) -> str:
         raw = bytearray.fromhex(text)
         for at in uuids:
@@ -257,6 +267,8 @@ _KINDS: Mapping[Kind, Rewrite] = {
     Kind.MDADM_CONF: Rewriter.mdadm_conf,
     Kind.MD: Rewriter.md,
     Kind.XFS: Rewriter.xfs,
+    Kind.EXT4: Rewriter.ext4,
+    Kind.SWAP: Rewriter.swap,
     Kind.TEXT: Rewriter.text,
 }
 _PLACES: Mapping[str, Rewrite] = {

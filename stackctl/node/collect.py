@@ -15,7 +15,7 @@ from .system import System
 FORMAT = 1
 """Counts up when the document changes so that an older reader would misread it."""
 
-PROGRAMS = ("mdadm", "lvm", "mkfs.xfs", "sfdisk", "update-initramfs")
+PROGRAMS = ("mdadm", "lvm", "mkfs.xfs", "mkfs.ext4", "sfdisk", "update-initramfs")
 """What a layout needs beyond Debian's essential packages."""
 
 FILES = ("/etc/fstab", "/etc/mdadm/mdadm.conf")

@@ -235,7 +235,7 @@ def _volume_after(step: Step, context: Context) -> None:
 def _filesystem_done(step: Step, context: Context) -> bool:
     wanted = step["params"]
     device = context.system.link(f"/dev/{wanted['group']}/{wanted['name']}") or ""
-    if not signatures.xfs_uuid(context.system, device):
+    if not signatures.filesystem_uuid(context.system, device, wanted["type"]):
         return False
     found = _volume(context, wanted["group"], wanted["name"])
     return found is not None and wanted["tag"] not in found["lv_tags"].split(",")
@@ -248,7 +248,7 @@ def _fstab_check(step: Step, context: Context) -> None:
     mounted = {mount["path"] for mount in usage.mounts(context.system, block_devices(context.system))}
     for volume in step["params"]["volumes"]:
         path = volume["path"]
-        if path not in mounted and context.system.names(path):
+        if path.startswith("/") and path not in mounted and context.system.names(path):
             raise NodeError(
                 f"{path} holds files that the mount would hide",
                 hint="move them away, then run the same command again",
@@ -258,17 +258,19 @@ def _fstab_check(step: Step, context: Context) -> None:
 def _entries(step: Step, context: Context) -> list[tables.Entry]:
     entries = []
     for volume in step["params"]["volumes"]:
-        uuid = signatures.xfs_uuid(context.system, context.system.link(volume["device"]) or "")
+        device, kind = context.system.link(volume["device"]) or "", volume["type"]
+        uuid = signatures.filesystem_uuid(context.system, device, kind)
         if not uuid:
-            raise NodeError(f"{volume['device']} holds no XFS to mount")
-        entries.append(tables.Entry(f"UUID={uuid}", volume["path"], volume["type"], tuple(volume["options"])))
+            raise NodeError(f"{volume['device']} holds no {kind}")
+        options = tuple(volume["options"])
+        entries.append(tables.Entry(f"UUID={uuid}", volume["path"], kind, options, volume["check"]))
     return entries
 
 
 def _fstab_done(step: Step, context: Context) -> bool:
     text = context.system.text("/etc/fstab") or ""
     return all(
-        tables.has_entry(text, entry) and context.system.path(entry.path).is_dir()
+        tables.has_entry(text, entry) and (not entry.folder or context.system.path(entry.folder).is_dir())
         for entry in _entries(step, context)
     )
 
@@ -276,7 +278,8 @@ def _fstab_done(step: Step, context: Context) -> bool:
 def _fstab_before(step: Step, context: Context) -> None:
     text = old = context.system.text("/etc/fstab") or ""
     for entry in _entries(step, context):
-        context.system.path(entry.path).mkdir(parents=True, exist_ok=True)
+        if entry.folder:
+            context.system.path(entry.folder).mkdir(parents=True, exist_ok=True)
         if not tables.has_entry(text, entry):
             text = tables.with_entry(text, entry, step["params"]["mark"])
     if text != old:
@@ -291,6 +294,10 @@ def _mounted(step: Step, context: Context) -> bool:
     device = context.system.link(step["params"]["device"])
     mounts = usage.mounts(context.system, block_devices(context.system))
     return any(mount["path"] == step["params"]["path"] and mount["device"] == device for mount in mounts)
+
+
+def _swapped(step: Step, context: Context) -> bool:
+    return context.system.link(step["params"]["device"]) in usage.swaps(context.system)
 
 
 _CONF = "/etc/mdadm/mdadm.conf"
@@ -343,6 +350,7 @@ KINDS: dict[str, Kind] = {
     "filesystem": Kind(_filesystem_done, after=_settle),
     "fstab": Kind(_fstab_done, half_done=_no_systemd, check=_fstab_check, before=_fstab_before),
     "mount": Kind(_mounted),
+    "swapon": Kind(_swapped),
     "mdadm_conf": Kind(_conf_done, before=_conf_before),
     "initramfs": Kind(_initramfs_done),
 }

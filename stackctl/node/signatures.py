@@ -13,8 +13,11 @@ LOST_PARTITION_STARTS = (1 << 20, 63 * 512)
 _AMBIVALENT = 8
 """How blkid ends where it finds signs of more than one thing (blkid(8))."""
 _SUPERBLOCK = 512
-_RAW = {"xfs": 0, "linux_raid_member": None}
+_PAGE = 4096
+_RAW = {"xfs": 0, "ext4": 1024, "swap": 1024, "linux_raid_member": None}
 """Superblocks that are kept raw: at a fixed offset, or (None) where the signature lies."""
+_IDENTITIES = {"xfs": (0, b"XFSB", 32), "ext4": (1080, b"\x53\xef", 1128), "swap": (4086, b"SWAPSPACE2", 1036)}
+"""Where the magic number of a kind lies, the number, and where the UUID lies."""
 
 
 def on_devices(system: System, names: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
@@ -69,7 +72,8 @@ def superblocks(system: System, signatures: dict[str, list[dict[str, Any]]]) -> 
     return found
 
 
-def xfs_uuid(system: System, name: str) -> str:
-    """The UUID of the XFS on a device; nothing where there is none."""
-    block = system.read_at(name, 0, _SUPERBLOCK) if name else b""
-    return str(uuid.UUID(bytes=block[32:48])) if block[:4] == b"XFSB" else ""
+def filesystem_uuid(system: System, name: str, kind: str) -> str:
+    """The UUID of the file system (or swap space) of a kind on a device; nothing where there is none."""
+    place, magic, at = _IDENTITIES[kind]
+    block = system.read_at(name, 0, _PAGE) if name else b""
+    return str(uuid.UUID(bytes=block[at : at + 16])) if block[place : place + len(magic)] == magic else ""

@@ -14,16 +14,26 @@ class Entry:
     path: str
     type: str
     options: tuple[str, ...]
+    check: int = 0
+    """When it is checked at boot; 0 is never."""
+
+    @property
+    def folder(self) -> str:
+        """Where it is mounted; nothing for swap space."""
+        return self.path if self.path.startswith("/") else ""
 
     @property
     def fields(self) -> list[str]:
         """Its fields as they are written."""
         spelled = "".join(_BLANK.get(letter, letter) for letter in self.path)
-        return [self.source, spelled, self.type, ",".join(self.options), "0", "0"]
+        return [self.source, spelled, self.type, ",".join(self.options), "0", str(self.check)]
 
 
 def has_entry(text: str, entry: Entry) -> bool:
-    """Whether the fstab has the entry, perhaps with more options, and nothing else for its source or path."""
+    """Whether the fstab has the entry, perhaps with more options, and nothing else for its source or path.
+
+    Swap space, which has no path, is told apart by the options that begin with ``x-``.
+    """
     lines = [fields for fields in map(str.split, text.splitlines()) if _concerns(fields, entry)]
     return (
         len(lines) == 1
@@ -45,7 +55,12 @@ def with_entry(text: str, entry: Entry, mark: str) -> str:
 def _concerns(fields: list[str], entry: Entry) -> bool:
     if not fields or fields[0].startswith("#"):
         return False
-    return fields[0] == entry.source or fields[1:2] == entry.fields[1:2]
+    if fields[0] == entry.source:
+        return True
+    if entry.folder:
+        return fields[1:2] == entry.fields[1:2]
+    marks = {option for option in entry.options if option.startswith("x-")}
+    return fields[2:3] == [entry.type] and bool(marks) and marks <= set("".join(fields[3:4]).split(","))
 
 
 def array_line(path: str, uuid: str) -> str:

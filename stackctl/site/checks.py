@@ -179,7 +179,7 @@ def _data_on_the_system_disk(site: Site) -> Found:
         layout = site.layouts.get(host.layout or "")
         if layout is None:
             continue
-        mounts = {volume.mount for volume in layout.volumes.values()}
+        mounts = set(layout.mounts.values())
         for role, folder in _DATA_FOLDERS.items():
             if role in host.roles and folder not in mounts:
                 yield (

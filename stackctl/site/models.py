@@ -1,17 +1,22 @@
 """The frozen value objects of a site; their JSON Schema is what editors read and `explain` shows."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from stackctl.site.values import (
+    SMALLEST,
+    TITLES,
     URL_PATTERN,
     USER_PATTERN,
     Address,
     Bound,
     Chunk,
     DiskSize,
+    FileSystem,
     ListenAddress,
+    MountOption,
     MountPoint,
     Name,
     Port,
@@ -23,7 +28,7 @@ from stackctl.site.values import (
     parse_disk_size,
     parse_volume_size,
 )
-from stackctl.units import GIB, KIB, MIB
+from stackctl.units import GIB, KIB, MIB, format_size
 
 __all__ = [
     "DiskMatch",
@@ -107,12 +112,31 @@ class Raid(Model):
 
 
 class Volume(Model):
-    """A logical volume with a file system on it."""
+    """A logical volume with a file system, or swap space, on it."""
 
     size: VolumeSize
     """Bytes (`200 GiB`), a share of the volume group (`50%`), or `rest`."""
-    mount: MountPoint
+    filesystem: FileSystem = "xfs"
+    """`xfs`, `ext4`, or `swap`, which is mounted nowhere."""
+    mount: MountPoint | None = None
     """Where it is mounted."""
+    options: tuple[MountOption, ...] = ()
+    """Mount options beside `noatime`, as mount(8) and swapon(8) know them: `nodev`, `discard`, `pri=5` …"""
+
+    @model_validator(mode="after")
+    def _words_of_the_file_system(self) -> "Volume":
+        if self.filesystem == "swap" and self.mount is not None:
+            raise WrongValueError("swap space is mounted nowhere; take the line out", "mount")
+        if self.filesystem != "swap" and self.mount is None:
+            raise WrongValueError("is missing", "mount")
+        kind, size = self.parsed_size()
+        if kind == "bytes" and size < SMALLEST[self.filesystem]:
+            raise WrongValueError(
+                f"{self.size} is too small for {TITLES[self.filesystem]}, which wants "
+                f"{format_size(SMALLEST[self.filesystem])} at least",
+                "size",
+            )
+        return self
 
     def parsed_size(self) -> tuple[Literal["bytes", "percent", "rest"], int]:
         """The kind of the size, and its number: bytes, percent, or 0 for the rest."""
@@ -120,7 +144,7 @@ class Volume(Model):
 
 
 class Layout(Model):
-    """From disks to mounted file systems: RAID, LVM, XFS."""
+    """From disks to mounted file systems: RAID, LVM, XFS (or ext4, or swap space)."""
 
     disks: DiskSelector
     raid: Raid = Raid()
@@ -147,10 +171,17 @@ class Layout(Model):
             raise WrongValueError("the shares add up to 100% and leave nothing for the other volumes", "volumes")
         mounted: dict[str, str] = {}
         for name, volume in self.volumes.items():
+            if volume.mount is None:
+                continue
             if other := mounted.get(volume.mount):
                 raise WrongValueError(f"{volume.mount} is where {other} is mounted", "volumes", name, "mount")
             mounted[volume.mount] = name
         return self
+
+    @property
+    def mounts(self) -> Mapping[str, str]:
+        """Where volumes are mounted, by their names; swap space is not."""
+        return {name: volume.mount for name, volume in self.volumes.items() if volume.mount is not None}
 
 
 class LabDisks(Model):

@@ -107,9 +107,16 @@ def parse_volume_size(text: str) -> tuple[Literal["bytes", "percent", "rest"], i
         size = parse_size(text)
     except ValueError:
         raise WrongValueError(f"{text!r} is neither a size (200 GiB), a share (50%) nor `rest`") from None
-    if size < _SMALLEST_XFS:
-        raise WrongValueError(f"{text} is too small for XFS, which wants 300 MiB at least")
     return "bytes", size
+
+
+def _mount_option(value: str) -> str:
+    name = value.partition("=")[0]
+    if not _OPTION.fullmatch(value):
+        raise WrongValueError(f"{value!r} is not a mount option")
+    if why := _OWN_OPTIONS.get(name):
+        raise WrongValueError(f"{name} {why}")
+    return value
 
 
 def _disk_size(value: str) -> str:
@@ -137,9 +144,18 @@ _SYSTEM_FOLDERS = frozenset(
     f"/{name}"
     for name in ("", "bin", "boot", "dev", "etc", "lib", "lib64", "proc", "root", "run", "sbin", "sys", "usr", "var")
 )
+_OPTION = re.compile(r"[a-z][a-z0-9_.-]*(=[^,\s]+)?")
+_OWN_OPTIONS = dict.fromkeys(("sunit", "swidth", "stripe", "noalign"), "is computed: it follows from the array") | {
+    "noauto": "would leave the volume unmounted at boot, where services look for their data",
+    "bind": "mounts a folder, not a volume",
+    "remount": "is not for fstab",
+    "nobarrier": "loses data in a power cut, and the kernel no longer knows it",
+    "barrier": "is on, and must be: without it a power cut loses data",
+    "inode32": "crowds all inodes into the first terabyte",
+    "x-stackctl": "is how stackctl marks its own lines",
+}
 _BOUND = re.compile(r"\s*(>=|<=|>|<|==|=)?\s*(.+)")
 _PERCENT = re.compile(r"(\d{1,3})\s*%")
-_SMALLEST_XFS = 300 * MIB
 _KERNEL_FOLDERS = ("/dev/", "/proc/", "/run/", "/sys/")
 
 NAME_PATTERN = r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"
@@ -194,6 +210,15 @@ Address = Annotated[str, AfterValidator(_address), Field(json_schema_extra={"for
 ListenAddress = Annotated[str, AfterValidator(_listen), Field(json_schema_extra={"format": "listen-address"})]
 """An IP address of this host, or one that stands for all."""
 
+MountOption = Annotated[str, AfterValidator(_mount_option), Field(json_schema_extra={"format": "mount-option"})]
+"""An option of mount(8) that undoes nothing of what is proved."""
+
+FileSystem = Literal["xfs", "ext4", "swap"]
+SMALLEST: Mapping[FileSystem, int] = {"xfs": 300 * MIB, "ext4": 8 * MIB, "swap": 1 * MIB}
+"""Bytes: mkfs.xfs makes none below that (xfsprogs 5.19 and newer), mke2fs no journal, and swap is no use."""
+TITLES: Mapping[FileSystem, str] = {"xfs": "XFS", "ext4": "ext4", "swap": "swap space"}
+"""The file systems in plain words."""
+
 MountPoint = Annotated[str, AfterValidator(_mount), Field(json_schema_extra={"format": "mount-point"})]
 """An absolute path that hides nothing of the system."""
 
@@ -206,6 +231,7 @@ FORMAT_WORDS = {
     "address": "IP address or host name",
     "listen-address": "IP address",
     "mount-point": "absolute path",
+    "mount-option": "mount option",
 }
 """The value types in plain words."""
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from stackctl.hardware.array import Array
 from stackctl.hardware.disk import Disk
+from stackctl.hardware.filesystem import Filesystem
 from stackctl.hardware.machine import Machine
 from stackctl.hardware.tables import Mount
-from stackctl.hardware.xfs import Xfs
 from stackctl.storage import health
 from stackctl.storage.alignment import believed_optimal_io, log_stripe_unit
 from stackctl.storage.grounds import Holder, Path, holders, title
@@ -191,17 +191,36 @@ def _costs(holder: Holder, path: Path, ground: _Ground) -> Iterator[Cost]:
         )  # fmt: skip
 
 
-def _geometry_faults(machine: Machine, holder: Holder, found: Xfs) -> Iterator[Fault]:
-    """XFS's stripe words against the array that it lies on."""
+def _geometry_faults(machine: Machine, holder: Holder, found: Filesystem) -> Iterator[Fault]:
+    """The file system's stripe words against the array that it lies on."""
+    if found.type == "swap":
+        return
     grounds = {_ground(machine, path.ground) for path in holder.paths}
     stripes = {ground.stripe for ground in grounds if ground.stripe and ground.stripe.data > 1}
     if len(stripes) != 1:
         return
     (stripe,) = stripes
+    yield from (_xfs_faults if found.type == "xfs" else _ext4_faults)(holder.subject, stripe, found)
+
+
+def _ext4_faults(subject: str, stripe: Stripe, found: Filesystem) -> Iterator[Fault]:
+    if (found.stripe_unit, found.stripe_width) == (stripe.element, stripe.width):
+        return
+    told = f"stride={stripe.element // found.block},stripe_width={stripe.width // found.block}"
+    has = f"stride={found.stripe_unit // found.block},stripe_width={found.stripe_width // found.block}"
+    yield Fault(
+        subject,
+        f"ext4 has {has}, the array {told}" if found.stripe_unit else "ext4 knows no stripes",
+        f"tell it with tune2fs -E {told}: it is heeded from the next mount on, for what is written then",
+        in_place=True,
+    )
+
+
+def _xfs_faults(subject: str, stripe: Stripe, found: Filesystem) -> Iterator[Fault]:
     told = f"su={stripe.element // KIB}k,sw={stripe.data}"
     if not found.stripe_unit:
         yield Fault(
-            holder.subject,
+            subject,
             "XFS knows no stripes: allocation groups, inodes and files begin anywhere on them",
             f"make it anew with -d {told}; a mount option gives no stripes to an XFS that was made without",
             in_place=False,
@@ -211,7 +230,7 @@ def _geometry_faults(machine: Machine, holder: Holder, found: Xfs) -> Iterator[F
         options = f"sunit={stripe.element // _SECTOR},swidth={stripe.width // _SECTOR}"
         has = f"su={found.stripe_unit // KIB}k,sw={found.stripe_width / found.stripe_unit:g}"
         yield Fault(
-            holder.subject,
+            subject,
             f"XFS has {has}, the array {told}",
             f"mount it once with -o {options}: it is kept, for what is written from then on",
             in_place=True,
@@ -220,10 +239,10 @@ def _geometry_faults(machine: Machine, holder: Holder, found: Xfs) -> Iterator[F
     if log and stripe.element % log and log % stripe.element:
         wanted = log_stripe_unit(stripe.element) // KIB
         words = f"XFS's log unit is {format_size(log)}, which neither divides the element nor is a multiple of it"
-        yield Fault(holder.subject, words, f"make it anew with -l su={wanted}k", in_place=False)
+        yield Fault(subject, words, f"make it anew with -l su={wanted}k", in_place=False)
 
 
-def _mount_faults(mounts: tuple[Mount, ...], filesystem: Xfs | None) -> Iterator[Fault]:
+def _mount_faults(mounts: tuple[Mount, ...], filesystem: Filesystem | None) -> Iterator[Fault]:
     for mount in mounts:
         if "inode32" in mount.options:
             words = "inode32 crowds all inodes into the first terabyte"
@@ -231,8 +250,9 @@ def _mount_faults(mounts: tuple[Mount, ...], filesystem: Xfs | None) -> Iterator
         if mount.options & {"nobarrier", "barrier=0"}:
             words = "barriers are off: a power cut loses what is in any cache that is not kept by a battery"
             yield Fault(mount.path, words, "mount it without that option", in_place=True)
-        if filesystem and filesystem.stripe_unit and _sunit(mount) != filesystem.stripe_unit:
-            has, told = format_size(_sunit(mount)), format_size(filesystem.stripe_unit)
+        unit = filesystem.stripe_unit if filesystem and filesystem.type == "xfs" else 0
+        if unit and _sunit(mount) != unit:
+            has, told = format_size(_sunit(mount)), format_size(unit)
             words = f"mounted with a stripe unit of {has}, the file system has {told}"
             yield Fault(mount.path, words, "mount it without noalign and other stripe words", in_place=True)
 

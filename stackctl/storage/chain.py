@@ -23,9 +23,12 @@ class Member:
 class Stripes:
     """A file system's own idea of the stripes, in bytes."""
 
+    title: str
+    """The file system, for people."""
     unit: int
     width: int
-    log_unit: int
+    log_unit: int = 0
+    """0 where its log knows no stripes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +69,10 @@ def _links(numbers: Numbers) -> Iterator[Link]:
     for name, start in (numbers.volumes or {}).items():
         yield Link("LV", f"{numbers.group}/{name}", start, numbers.width, why)
     for name, stripes in (numbers.filesystems or {}).items() if numbers.chunk else ():
-        yield Link("XFS stripe unit", name, stripes.unit, numbers.chunk, "chunk")
-        yield Link("XFS stripe width", name, stripes.width, numbers.width, "stripe width")
-        yield from _log(name, stripes, numbers.chunk)
+        yield Link(f"{stripes.title} stripe unit", name, stripes.unit, numbers.chunk, "chunk")
+        yield Link(f"{stripes.title} stripe width", name, stripes.width, numbers.width, "stripe width")
+        if stripes.title == "XFS":
+            yield from _log(name, stripes, numbers.chunk)
 
 
 def _log(name: str, stripes: Stripes, chunk: int) -> Iterator[Link]:

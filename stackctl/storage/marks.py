@@ -14,7 +14,6 @@ FSTAB_OPTION = "x-stackctl"
 
 _PARTITION_LABEL = 36
 _ARRAY_NAME = 28  # 32 bytes in the superblock, less "any:"
-_XFS_LABEL = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +40,6 @@ class Marks:
     def claim(self, disk: str) -> dict[str, str]:
         """The claim on a disk that is being prepared."""
         return {"disk": disk, "group": self.group, "host": self.host}
-
-
-def filesystem_label(volume: str) -> str:
-    """The label of the file system on a volume."""
-    return shorten(volume, _XFS_LABEL)
 
 
 def shorten(text: str, limit: int) -> str:

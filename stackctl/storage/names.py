@@ -28,12 +28,12 @@ def check_names(layout: Layout, machine: Machine, marks: Marks, held: Holding, w
                 f"volume_group: {array.name} is the name of another md array, {array.device}",
                 hint="give the layout's volume group, whose name the array takes, another name",
             )
-    if problems := [problem for name in layout.volumes for problem in _mount_point(name, layout, machine, held)]:
+    if problems := [problem for name in layout.mounts for problem in _mount_point(name, layout, machine, held)]:
         raise StackctlError("\n".join(problems), hint="move what is there, or mount the volume elsewhere")
 
 
 def _mount_point(name: str, layout: Layout, machine: Machine, held: Holding) -> Iterator[str]:
-    path = layout.volumes[name].mount
+    path = layout.mounts[name]
     here = held.group.volume(name) if held.group else None
     mounted = [mount for mount in machine.mounts if mount.path == path]
     for mount in mounted:

@@ -7,6 +7,7 @@ from stackctl.hardware.array import Array
 from stackctl.hardware.disk import Disk
 from stackctl.hardware.lvm import LogicalVolume, VolumeGroup
 from stackctl.hardware.machine import Machine
+from stackctl.site.values import TITLES
 from stackctl.storage.alignment import PAGE, grain_of
 from stackctl.storage.chain import Member, Numbers, Stripes
 from stackctl.storage.stripes import of_array
@@ -26,9 +27,9 @@ def numbers_of(machine: Machine, array: Array, group: VolumeGroup | None) -> Num
         extent_size=group.extent_size if group else None,
         volumes={volume.name: volume_start(group, volume) for volume in logical} if group else {},
         filesystems={
-            volume.name: Stripes(found.stripe_unit, found.stripe_width, found.log_stripe_unit)
+            volume.name: Stripes(TITLES[found.type], found.stripe_unit, found.stripe_width, found.log_stripe_unit)
             for volume in logical
-            if (found := machine.filesystem(volume.device))
+            if (found := machine.filesystem(volume.device)) and found.type != "swap"
         },
     )
 

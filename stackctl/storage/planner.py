@@ -7,11 +7,12 @@ from stackctl.errors import InputError, StackctlError
 from stackctl.hardware.disk import Disk
 from stackctl.hardware.machine import Machine
 from stackctl.site.models import Layout
+from stackctl.site.values import TITLES
 from stackctl.storage import alignment, chain, steps
 from stackctl.storage.alignment import Geometry
 from stackctl.storage.chain import Numbers, Stripes
 from stackctl.storage.contents import Contents, State, contents
-from stackctl.storage.fstab import in_fstab, is_mounted
+from stackctl.storage.filesystems import KINDS, in_fstab, in_use, options
 from stackctl.storage.levels import Level, level_of
 from stackctl.storage.marks import NEW_TAG, Marks
 from stackctl.storage.names import check_names
@@ -152,12 +153,16 @@ class _Draft:
             yield steps.group(self.disks, self.marks, self.geometry, orphan=self.held.orphan)
 
     def _filesystems(self, sizes: Mapping[str, Size]) -> Iterator[Step]:
-        for name in self.layout.volumes:
+        for name, volume in self.layout.volumes.items():
             if self._is_new(name, sizes):
-                yield steps.filesystem(self.marks, name, self.geometry)
-            elif self.machine.filesystem(self._device(name)) is None:
+                yield steps.filesystem(self.marks, name, volume.filesystem, self.geometry)
+                continue
+            found = self.machine.filesystem(self._device(name))
+            if found is None or found.type != volume.filesystem:
+                holds = f"holds {TITLES[found.type]}" if found else f"holds no {TITLES[volume.filesystem]} now"
+                wanted = f"; the site says {TITLES[volume.filesystem]}" if found else ""
                 raise StackctlError(
-                    f"the volume {self.marks.group}/{name} was completed once, and holds no XFS now",
+                    f"the volume {self.marks.group}/{name} was completed once, and {holds}{wanted}",
                     hint="stackctl makes no file system on a volume that has held one; look at it with wipefs, "
                     "and remove the volume (lvremove) if nothing on it is of worth",
                 )
@@ -172,16 +177,20 @@ class _Draft:
         return here.device if here else ""
 
     def _mounts(self, sizes: Mapping[str, Size]) -> Iterator[Step]:
-        paths = {name: volume.mount for name, volume in self.layout.volumes.items()}
-        new = {name for name in paths if self._is_new(name, sizes)}
-        listed = {
-            name for name in paths if name not in new and in_fstab(self.machine, self._device(name), paths[name])
-        }
-        if missing := {name: path for name, path in paths.items() if name not in listed}:
-            yield steps.fstab(self.marks, missing)
-        for name, path in paths.items():
-            if name in new or not is_mounted(self.machine, self._device(name), path):
-                yield steps.mount(self.marks, name, path)
+        new = {name for name in self.layout.volumes if self._is_new(name, sizes)}
+        if missing := {
+            name: volume for name, volume in self.layout.volumes.items() if name in new or not self._is_listed(name)
+        }:
+            yield steps.fstab(self.marks, missing, self.machine.host.kernel)
+        for name, volume in self.layout.volumes.items():
+            if name in new or not in_use(self.machine, self._device(name), volume):
+                yield steps.use(self.marks, name, volume)
+
+    def _is_listed(self, name: str) -> bool:
+        """Whether fstab has what it should have of a volume."""
+        volume = self.layout.volumes[name]
+        wanted = options(self.marks, name, volume, self.machine.host.kernel)
+        return in_fstab(self.machine, self._device(name), volume, wanted)
 
     def _array_is_named(self) -> bool:
         array = self.held.array
@@ -194,8 +203,6 @@ class _Draft:
     def _numbers(self, sizes: Mapping[str, Size]) -> Numbers:
         """The chain's numbers: as they are where something is there, as planned where it will be."""
         held, geometry = self.held, self.geometry
-        width = geometry.width if geometry.chunk else 0
-        planned = Stripes(geometry.chunk, width, alignment.log_stripe_unit(geometry.chunk))
         if held.array:
             numbers = numbers_of(self.machine, held.array, held.group)
         else:
@@ -226,5 +233,7 @@ class _Draft:
             else:
                 volumes[name] = (numbers.group_start or 0) + at * (numbers.extent_size or 0)
                 at += size.extents
-            filesystems[name] = planned if self._is_new(name, sizes) else made[name]
+            told = KINDS[self.layout.volumes[name].filesystem].stripes(geometry.chunk, geometry.data_disks)
+            if stripes := told if self._is_new(name, sizes) else made.get(name):
+                filesystems[name] = stripes
         return replace(numbers, volumes=volumes, filesystems=filesystems)

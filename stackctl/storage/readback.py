@@ -5,12 +5,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from stackctl.hardware.array import Array
+from stackctl.hardware.filesystem import Filesystem
 from stackctl.hardware.lvm import LogicalVolume, VolumeGroup
 from stackctl.hardware.machine import Machine
-from stackctl.site.models import Layout
+from stackctl.site.models import Layout, Volume
+from stackctl.site.values import TITLES
 from stackctl.storage import chain
-from stackctl.storage.alignment import Link, log_stripe_unit
-from stackctl.storage.fstab import in_fstab
+from stackctl.storage.alignment import Link
+from stackctl.storage.filesystems import KINDS, NOWHERE, in_fstab, in_use, options
 from stackctl.storage.levels import Level, level_of
 from stackctl.storage.marks import GROUP_TAG, NEW_TAG, OURS, Marks
 from stackctl.storage.numbers import numbers_of
@@ -119,27 +121,53 @@ def _volume_findings(
     if volume is None:
         return
     yield Finding("volume", f"{subject}, complete", "yes", *_complete(volume))
+    wanted = layout.volumes[name]
     filesystem = machine.filesystem(volume.device)
-    yield _present("file system", subject, filesystem is not None)
-    if filesystem is None:
+    found = TITLES[filesystem.type] if filesystem else "missing"
+    yield _same("file system", subject, TITLES[wanted.filesystem], found)
+    if filesystem is None or filesystem.type != wanted.filesystem:
         return
-    chunk = _chunk(layout, level)
-    width = chunk * level.data_disks(layout.disks.count)
-    log = log_stripe_unit(chunk)
-    yield _same("file system", f"{subject}, stripe unit", format_size(chunk), format_size(filesystem.stripe_unit))
-    yield _same("file system", f"{subject}, stripe width", format_size(width), format_size(filesystem.stripe_width))
-    yield _same("file system", f"{subject}, log unit", format_size(log), format_size(filesystem.log_stripe_unit))
-    path = layout.volumes[name].mount
+    yield from _stripe_findings(subject, layout, level, filesystem)
+    said = options(Marks("", layout.volume_group), name, wanted, machine.host.kernel)
+    yield from _use_findings(subject, wanted, said, machine, volume)
+    path = wanted.mount or NOWHERE
+    source = f"UUID={filesystem.uuid}"
+    kept = in_fstab(machine, volume.device, wanted, said)
+    expected = f"{source} {path} {wanted.filesystem} {','.join(said)}"
+    lines = [
+        f"{entry.source} {entry.path} {entry.type} {','.join(entry.options)}"
+        for entry in machine.fstab
+        if entry.source == source or entry.path == path != NOWHERE
+    ]
+    yield Finding("fstab", wanted.mount or subject, expected, "; ".join(lines) or "no line", kept)
+
+
+def _stripe_findings(subject: str, layout: Layout, level: Level, filesystem: Filesystem) -> Iterator[Finding]:
+    wanted = KINDS[filesystem.type].stripes(_chunk(layout, level), level.data_disks(layout.disks.count))
+    if wanted is None:
+        return
+    for what, expected, found in (
+        ("stripe unit", wanted.unit, filesystem.stripe_unit),
+        ("stripe width", wanted.width, filesystem.stripe_width),
+        ("log unit", wanted.log_unit, filesystem.log_stripe_unit),
+    ):
+        yield _same("file system", f"{subject}, {what}", format_size(expected), format_size(found))
+
+
+def _use_findings(
+    subject: str, wanted: Volume, said: tuple[str, ...], machine: Machine, volume: LogicalVolume
+) -> Iterator[Finding]:
+    path = wanted.mount
+    if path is None:
+        yield _same("swap", subject, "in use", "in use" if in_use(machine, volume.device, wanted) else "not in use")
+        return
     mount = next((found for found in machine.mounts_on(volume.device) if found.path == path), None)
     yield _present("mount", path, mount is not None)
     if mount:
-        wanted = "noatime, inode64"
+        # what the kernel shows of the options: those that no file system renames
+        seen = [word for word in said if word == "noatime"] + ["inode64"] * (wanted.filesystem == "xfs")
         shown = ", ".join(sorted(mount.options))
-        yield Finding("mount", f"{path}, options", wanted, shown, {"noatime", "inode64"} <= mount.options)
-    kept = in_fstab(machine, volume.device, path)
-    expected = f"UUID={filesystem.uuid} {path} xfs noatime"
-    lines = [f"{entry.source} {entry.path}" for entry in machine.fstab if entry.path == path]
-    yield Finding("fstab", path, expected, "; ".join(lines) or "no line", kept)
+        yield Finding("mount", f"{path}, options", ", ".join(seen), shown, set(seen) <= mount.options)
 
 
 def _chunk(layout: Layout, level: Level) -> int:

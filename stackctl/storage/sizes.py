@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from stackctl.errors import InputError
 from stackctl.hardware.lvm import VolumeGroup
 from stackctl.site.models import Layout
+from stackctl.site.values import SMALLEST, TITLES
 from stackctl.storage.marks import NEW_TAG
-from stackctl.units import MIB, format_size
-
-SMALLEST_XFS = 300 * MIB
-"""mkfs.xfs makes none below that (xfsprogs 5.19 and newer)."""
+from stackctl.units import format_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +74,10 @@ def _check(layout: Layout, new: Mapping[str, int], extent_size: int, room: int, 
         )
     for name, count in new.items():
         size = max(count, 0) * extent_size
-        if size < SMALLEST_XFS:
+        kind = layout.volumes[name].filesystem
+        if size < SMALLEST[kind]:
             raise InputError(
                 f"volumes.{name}: {layout.volumes[name].size} comes to {format_size(size)}, "
-                f"and XFS wants {format_size(SMALLEST_XFS)} at least",
+                f"and {TITLES[kind]} wants {format_size(SMALLEST[kind])} at least",
                 hint=f"make the other volumes smaller, or {larger}",
             )

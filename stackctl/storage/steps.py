@@ -4,10 +4,12 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from stackctl.hardware.disk import Disk
-from stackctl.storage.alignment import Geometry, log_stripe_unit
-from stackctl.storage.fstab import OPTIONS
+from stackctl.site.models import Volume
+from stackctl.site.values import TITLES, FileSystem
+from stackctl.storage.alignment import Geometry
+from stackctl.storage.filesystems import KINDS, NOWHERE, options
 from stackctl.storage.levels import Level
-from stackctl.storage.marks import FSTAB_OPTION, GROUP_TAG, NEW_TAG, Marks, filesystem_label
+from stackctl.storage.marks import FSTAB_OPTION, GROUP_TAG, NEW_TAG, Marks
 from stackctl.storage.ownership import RAID_PARTITION
 from stackctl.storage.plan import Command, Step
 from stackctl.storage.wiping import Release
@@ -225,55 +227,69 @@ def volume(marks: Marks, name: str, extents: int, extent_size: int, *, redo: boo
     )
 
 
-def filesystem(marks: Marks, name: str, geometry: Geometry) -> Step:
+def filesystem(marks: Marks, name: str, filesystem: FileSystem, geometry: Geometry) -> Step:
     """Make the file system on a new volume; the volume's tag goes when it is whole and on the medium."""
-    device, chunk = f"/dev/{marks.group}/{name}", geometry.chunk
-    stripes: tuple[str, ...] = ("-d", "noalign")
-    if chunk:
-        log = log_stripe_unit(chunk)
-        stripes = ("-d", f"su={chunk // KIB}k,sw={geometry.data_disks}", "-l", f"su={log // KIB}k")
+    kind, device = KINDS[filesystem], f"/dev/{marks.group}/{name}"
+    striped = kind.stripes(geometry.chunk, geometry.data_disks) is not None and geometry.chunk
     return Step(
         id=f"filesystem:{marks.group}/{name}",
         kind="filesystem",
-        title=f"Make XFS on {marks.group}/{name}"
-        + (f": su {format_size(chunk)}, sw {geometry.data_disks}" if chunk else ""),
+        title=f"Make {TITLES[filesystem]} on {marks.group}/{name}"
+        + (f": su {format_size(geometry.chunk)}, sw {geometry.data_disks}" if striped else ""),
         disks=(),
-        params={"group": marks.group, "name": name, "tag": NEW_TAG},
+        params={"group": marks.group, "name": name, "type": filesystem, "tag": NEW_TAG},
         commands=(
-            _command("mkfs.xfs", "-q", "-f", "-L", filesystem_label(name), *stripes, device),
+            _command(*kind.tool, "-L", kind.label(name), *kind.words(geometry.chunk, geometry.data_disks), device),
             _command("sync", device),
             _command("lvchange", "--deltag", NEW_TAG, f"{marks.group}/{name}"),
         ),
     )
 
 
-def fstab(marks: Marks, mounts: Mapping[str, str]) -> Step:
-    """Name volumes in fstab by the UUIDs of their file systems; ``mounts`` has paths by the volumes' names."""
+def fstab(marks: Marks, volumes: Mapping[str, Volume], kernel: str) -> Step:
+    """Name volumes in fstab by the UUIDs of their file systems, for a server that runs ``kernel``."""
     return Step(
         id=f"fstab:{marks.group}",
         kind="fstab",
-        title=f"Name {', '.join(mounts.values())} in /etc/fstab, by UUID",
+        title=f"Name {', '.join(volume.mount or name for name, volume in volumes.items())} in /etc/fstab, by UUID",
         disks=(),
         params={
             "mark": FSTAB_OPTION,
             "volumes": [
-                {"device": f"/dev/{marks.group}/{name}", "path": path, "type": "xfs", "options": list(OPTIONS)}
-                for name, path in mounts.items()
+                {
+                    "device": f"/dev/{marks.group}/{name}",
+                    "path": volume.mount or NOWHERE,
+                    "type": volume.filesystem,
+                    "options": list(options(marks, name, volume, kernel)),
+                    "check": KINDS[volume.filesystem].check,
+                }
+                for name, volume in volumes.items()
             ],
         },
         commands=(_command("systemctl", "daemon-reload"),),
     )
 
 
-def mount(marks: Marks, name: str, path: str) -> Step:
-    """Mount a volume as fstab says."""
+def use(marks: Marks, name: str, volume: Volume) -> Step:
+    """Mount a volume as fstab says, or swap to it."""
+    device = f"/dev/{marks.group}/{name}"
+    if volume.mount is None:
+        words = ("--options", ",".join(volume.options)) if volume.options else ()
+        return Step(
+            id=f"swapon:{marks.group}/{name}",
+            kind="swapon",
+            title=f"Swap to {marks.group}/{name}",
+            disks=(),
+            params={"device": device},
+            commands=(_command("swapon", *words, device),),
+        )
     return Step(
-        id=f"mount:{path}",
+        id=f"mount:{volume.mount}",
         kind="mount",
-        title=f"Mount {marks.group}/{name} at {path}",
+        title=f"Mount {marks.group}/{name} at {volume.mount}",
         disks=(),
-        params={"device": f"/dev/{marks.group}/{name}", "path": path},
-        commands=(_command("mount", path),),
+        params={"device": device, "path": volume.mount},
+        commands=(_command("mount", volume.mount),),
     )
 
 

@@ -27,6 +27,14 @@ def layout(**words):
 
 LAYOUT = layout()
 
+EVERY_KIND = {
+    "database": {"size": "50%", "mount": "/srv/database", "options": ["nodev", "logbsize=256k"]},
+    "documents": {"size": "20%", "mount": "/srv/documents", "filesystem": "ext4", "options": ["relatime"]},
+    "swap": {"size": "64 MiB", "filesystem": "swap", "options": ["pri=5", "discard"]},
+    "guests": {"size": "rest", "mount": "/srv/guests"},
+}
+"""Volumes with every kind of file system."""
+
 
 def machine_of(server):
     return Machine.from_facts(server.facts(*PATHS))

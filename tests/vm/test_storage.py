@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from layouts import PATHS, layout
+from layouts import EVERY_KIND, PATHS, layout
 
 from stackctl import paths
 from stackctl.errors import RefusedError
@@ -239,7 +239,7 @@ RAIDS = {
 
 
 def test_every_level_is_made_read_back_and_found_again(blank: Server, raid: str) -> None:
-    wanted = layout(raid=RAIDS[raid])
+    wanted = layout(raid=RAIDS[raid], volumes=EVERY_KIND)
     blank.apply(wanted=wanted)
     assert blank.wrong(f"applied-{raid}", wanted) == []
     machine = Found.from_facts(blank.facts())
@@ -249,7 +249,7 @@ def test_every_level_is_made_read_back_and_found_again(blank: Server, raid: str)
     for shift in (0, 63 * 512):
         predicted = float(stripe.reads(PAGE, shift)) if stripe else 1.0
         assert blank.reads_of_disks(shift) == pytest.approx(predicted, abs=0.01)
-    blank.ssh("umount /srv/*; vgchange -qq -an; mdadm -q --stop /dev/md/data; udevadm settle")
+    blank.ssh("umount /srv/*; swapoff -a; vgchange -qq -an; mdadm -q --stop /dev/md/data; udevadm settle")
     blank.apply(wanted=wanted)
     assert blank.wrong(wanted=wanted) == []
     assert blank.plan(wanted=wanted).steps == ()

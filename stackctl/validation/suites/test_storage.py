@@ -27,7 +27,7 @@ def layout(target: Target) -> Layout:
 @pytest.fixture(scope="module")
 def machine(node: Node, layout: Layout) -> Machine:
     """All that lies on the host's disks, from one command."""
-    folders = [volume.mount for volume in layout.volumes.values()]
+    folders = list(layout.mounts.values())
     return Machine.from_facts(node.ask(collect.collect, paths=folders))
 
 
@@ -74,16 +74,21 @@ def test_lvm_alignment(layers: Layers) -> None:
     layers.right("alignment, PV data", "alignment, extent", "alignment, LV")
 
 
-def test_xfs_alignment(layers: Layers) -> None:
-    """XFS knows the array's chunk and stripe, its log too."""
+def test_file_system_alignment(layers: Layers) -> None:
+    """The file systems know the array's chunk and stripe, XFS's log too."""
     layers.right(
-        "file system", "alignment, XFS stripe unit", "alignment, XFS stripe width", "alignment, XFS log unit"
+        "file system",
+        "alignment, XFS stripe unit",
+        "alignment, XFS stripe width",
+        "alignment, XFS log unit",
+        "alignment, ext4 stripe unit",
+        "alignment, ext4 stripe width",
     )
 
 
 def test_mounts(layers: Layers) -> None:
-    """Every volume is mounted in its place with the right options."""
-    layers.right("mount")
+    """Every volume is mounted in its place with the right options; swap space is in use."""
+    layers.right("mount", "swap")
 
 
 def test_fstab(layers: Layers) -> None:

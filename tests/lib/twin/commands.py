@@ -88,7 +88,8 @@ def _signatures(server: TwinServer, name: str) -> list[dict]:
     for group in server.groups:
         for volume in group.volumes:
             if volume.device == name and volume.filesystem:
-                found.append(("xfs", 0, volume.filesystem.uuid, volume.filesystem.label))
+                here = volume.filesystem
+                found.append((here.type, {"xfs": 0, "ext4": 1080, "swap": 4086}[here.type], here.uuid, here.label))
     return [
         {"device": name, "offset": hex(offset), "type": kind, "uuid": uuid or None, "label": label or None}
         for kind, offset, uuid, label in found
@@ -399,6 +400,31 @@ def _vgchange(server, words, stdin, half):
     return ""
 
 
+def _mkfs_ext4(server, words, stdin, half):
+    _, volume = _volume(server, words[-1])
+    stripes = re.search(r"stride=(\d+),stripe_width=(\d+)", " ".join(words))
+    unit, width = (int(stripes[1]) * 4096, int(stripes[2]) * 4096) if stripes else (0, 0)
+    if not half:  # mke2fs wipes the beginning, and writes the superblock at the very end
+        volume.filesystem = Filesystem(_option(words, "-L"), unit, width, 0, type="ext4")
+    return ""
+
+
+def _mkswap(server, words, stdin, half):
+    _, volume = _volume(server, words[-1])
+    if not half:
+        volume.filesystem = Filesystem(_option(words, "-L"), 0, 0, 0, type="swap")
+    return ""
+
+
+def _swapon(server, words, stdin, half):
+    _, volume = _volume(server, words[-1])
+    if volume.filesystem is None or volume.filesystem.type != "swap":
+        raise RefusalError("read swap header failed")
+    if not half:
+        server.swaps.append(volume.device)
+    return ""
+
+
 def _mkfs(server, words, stdin, half):
     _, volume = _volume(server, words[-1])
     said = " ".join(words)
@@ -455,6 +481,9 @@ HANDLERS: dict[str, Handler] = {
     "lvchange": _lvchange,
     "vgchange": _vgchange,
     "mkfs.xfs": _mkfs,
+    "mkfs.ext4": _mkfs_ext4,
+    "mkswap": _mkswap,
+    "swapon": _swapon,
     "mount": _mount,
     "update-initramfs": _initramfs,
 }

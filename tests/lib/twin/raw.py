@@ -23,6 +23,29 @@ def md_superblock(member: Member) -> bytes:
     return bytes(raw)
 
 
+def beginning(filesystem: Filesystem | None, size: int) -> bytes:
+    """The first page of what a file system, or swap space, lies on."""
+    if filesystem is None:
+        return bytes(4096)
+    if filesystem.type == "xfs":
+        return xfs_superblock(filesystem, size).ljust(4096, b"\0")
+    raw = bytearray(4096)
+    known = uuid.UUID(filesystem.uuid).bytes
+    name = filesystem.label.encode().ljust(16, b"\0")
+    if filesystem.type == "swap":
+        struct.pack_into("<III", raw, 1024, 1, size // 4096 - 1, 0)
+        raw[1036:1052], raw[1052:1068], raw[4086:4096] = known, name, b"SWAPSPACE2"
+    else:
+        struct.pack_into("<I", raw, 1024 + 0x4, size // 4096 & 0xFFFFFFFF)
+        struct.pack_into("<I", raw, 1024 + 0x18, 2)
+        raw[1024 + 0x38 : 1024 + 0x3A] = b"\x53\xef"
+        raw[1024 + 0x68 : 1024 + 0x78], raw[1024 + 0x78 : 1024 + 0x88] = known, name
+        struct.pack_into("<I", raw, 1024 + 0x150, size // 4096 >> 32)
+        struct.pack_into("<H", raw, 1024 + 0x164, filesystem.unit // 4096)
+        struct.pack_into("<I", raw, 1024 + 0x170, filesystem.width // 4096)
+    return bytes(raw)
+
+
 def xfs_superblock(filesystem: Filesystem, size: int) -> bytes:
     """The first 512 bytes of an XFS."""
     raw = bytearray(512)

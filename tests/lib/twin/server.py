@@ -86,7 +86,10 @@ class TwinServer:
             source, path, kind, *_ = line.split()
             for volume in (volume for group in self.groups for volume in group.volumes if volume.active):
                 if volume.filesystem and source == f"UUID={volume.filesystem.uuid}":
-                    self.mounts.append(Mount(volume.device, path, kind))
+                    if kind == "swap":
+                        self.swaps.append(volume.device)
+                    else:
+                        self.mounts.append(Mount(volume.device, path, kind))
         tree.show(self)
 
     # Lookups.

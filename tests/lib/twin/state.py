@@ -81,6 +81,7 @@ class Filesystem:
     log_unit: int
     uuid: str = field(default_factory=new_uuid)
     complete: bool = True
+    type: str = "xfs"
 
 
 @dataclass

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from twin.raw import md_superblock, xfs_superblock
+from twin.raw import beginning, md_superblock
 
 if TYPE_CHECKING:
     from twin.server import TwinServer
     from twin.state import Array, Group, Volume
 
-PROGRAMS = ("mdadm", "lvm", "mkfs.xfs", "sfdisk", "update-initramfs")
+PROGRAMS = ("mdadm", "lvm", "mkfs.xfs", "mkfs.ext4", "sfdisk", "update-initramfs")
 
 
 def base(root: Path) -> None:
@@ -37,9 +37,15 @@ def show(server: TwinServer) -> None:
     root = server.root
     want = Files()
     _devices(server, want)
+    stripes = {  # as XFS shows them, in sectors
+        volume.device: f",sunit={volume.filesystem.unit // 512},swidth={volume.filesystem.width // 512}"
+        for group in server.groups
+        for volume in group.volumes
+        if volume.filesystem and volume.filesystem.type == "xfs" and volume.filesystem.unit
+    }
     lines = [
         f"{40 + at} 1 {server.numbers()[mount.device]} / {mount.path} {mount.options} shared:1 - {mount.type} "
-        f"/dev/{mount.device} {mount.options}"
+        f"/dev/{mount.device} {mount.options}{stripes.get(mount.device, '')}"
         for at, mount in enumerate(server.mounts)
     ]
     swaps = [f"/dev/{name} partition 1024 0 -2" for name in server.swaps]
@@ -165,7 +171,7 @@ def _volume(group: Group, volume: Volume, want: Files, number: str) -> None:
     want.values(f"{folder}/dm", name=name, uuid=identity)
     want.links[f"sys/class/block/{volume.device}"] = folder
     want.nodes[volume.device] = size
-    want.raw[volume.device, 0] = xfs_superblock(volume.filesystem, size) if volume.filesystem else bytes(512)
+    want.raw[volume.device, 0] = beginning(volume.filesystem, size)
     want.links[f"dev/{group.name}/{volume.name}"] = f"dev/{volume.device}"
 
 

@@ -12,12 +12,13 @@ from layouts import apply, layout
 from machines import GPT, MIB, TB, Disk, Part, Upper, Volumes, blank, machine, member
 from shelf import SHELF
 from twin import PowerCut, blank_server
-from twin.raw import xfs_superblock
+from twin.raw import beginning, xfs_superblock
 from twin.state import Filesystem
 
 from stackctl.errors import StackctlError
-from stackctl.hardware import array, xfs
+from stackctl.hardware import array
 from stackctl.hardware.dump import Dump
+from stackctl.hardware.filesystem import READERS
 from stackctl.hardware.kinds import Kind
 from stackctl.hardware.machine import Machine
 from stackctl.hardware.mask import Mask, masked
@@ -232,6 +233,12 @@ SECRET["files"]["/etc/mdadm/mdadm.conf"] = {
 SECRET["superblocks"]["xfs"] = {
     "dm-0": xfs_superblock(Filesystem("payments", 65536, 131072, 65536, OTHER), 1 << 30).hex()
 }
+_EXT4 = bytearray(beginning(Filesystem("payroll", 65536, 131072, 0, OTHER, type="ext4"), 1 << 30)[1024:1536])
+_EXT4[136:153] = b"/srv/initech/pay\0"
+SECRET["superblocks"]["ext4"] = {"dm-1": _EXT4.hex()}
+SECRET["superblocks"]["swap"] = {
+    "dm-2": beginning(Filesystem("payswap", 0, 0, 0, OTHER, type="swap"), 1 << 30)[1024:1536].hex()
+}
 
 
 class TestEverySpelling:
@@ -303,7 +310,7 @@ class TestEverySpelling:
         assert f"HOMEHOST {host}\n" in hidden["files"]["/etc/mdadm/mdadm.conf"]["text"]
 
     def test_superblocks_keep_all_but_names_and_uuids(self, hidden):
-        for kind, read in (("linux_raid_member", array.superblock), ("xfs", xfs.superblock)):
+        for kind, read in {"linux_raid_member": array.superblock, **READERS}.items():
             for device, text in hidden["superblocks"][kind].items():
                 before = read(device, bytes.fromhex(SECRET["superblocks"][kind][device]))
                 after = read(device, bytes.fromhex(text))

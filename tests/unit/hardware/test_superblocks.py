@@ -1,10 +1,10 @@
 """Superblocks are read as the kernel lays them out. The bytes are of a real array and a real file system."""
 
 import pytest
-from twin.raw import md_superblock, xfs_superblock
+from twin.raw import beginning, md_superblock, xfs_superblock
 from twin.state import Filesystem, Member
 
-from stackctl.hardware import array, xfs
+from stackctl.hardware import array, filesystem
 
 UUID = "b66a7cff-8894-96ed-524c-797b35651958"
 
@@ -17,18 +17,38 @@ def test_an_md_member():
 
 
 def test_an_xfs():
-    found = xfs.superblock("dm-0", xfs_superblock(Filesystem("database", 65536, 131072, 65536, UUID), 1 << 30))
-    assert (found.uuid, found.label, found.size, found.block, found.sector) == (UUID, "database", 1 << 30, 4096, 512)
+    found = filesystem.xfs("dm-0", xfs_superblock(Filesystem("database", 65536, 131072, 65536, UUID), 1 << 30))
+    assert (found.uuid, found.label, found.size, found.block) == (UUID, "database", 1 << 30, 4096)
     assert (found.stripe_unit, found.stripe_width, found.log_stripe_unit) == (65536, 131072, 65536)
     assert found.complete
 
 
 def test_an_xfs_whose_mkfs_was_cut_is_not_complete():
     raw = xfs_superblock(Filesystem("database", 0, 0, 0, complete=False), 1 << 30)
-    assert not xfs.superblock("dm-0", raw).complete
+    assert not filesystem.xfs("dm-0", raw).complete
 
 
-@pytest.mark.parametrize("read", [lambda raw: array.superblock("x", raw), lambda raw: xfs.superblock("x", raw)])
+def test_an_ext4_larger_than_16_tib():
+    made = Filesystem("documents", 65536, 131072, 0, UUID, type="ext4")
+    found = filesystem.ext4("dm-1", beginning(made, 20 << 40)[1024:1536])
+    assert (found.type, found.uuid, found.label) == ("ext4", UUID, "documents")
+    assert (found.size, found.block) == (20 << 40, 4096)
+    assert (found.stripe_unit, found.stripe_width, found.log_stripe_unit) == (65536, 131072, 0)
+
+
+def test_swap_space():
+    made = Filesystem("swap", 0, 0, 0, UUID, type="swap")
+    found = filesystem.swap("dm-2", beginning(made, 1 << 30)[1024:1536])
+    assert (found.type, found.uuid, found.label, found.size) == ("swap", UUID, "swap", 1 << 30)
+
+
+READERS = [
+    lambda raw: array.superblock("x", raw),
+    *(lambda raw, read=read: read("x", raw) for read in filesystem.READERS.values()),
+]
+
+
+@pytest.mark.parametrize("read", READERS, ids=["md", *filesystem.READERS])
 @pytest.mark.parametrize("raw", [b"", bytes(512), b"\xff" * 512, b"XFSB"])
 def test_anything_else_is_none(read, raw):
     assert read(raw) is None

@@ -132,7 +132,7 @@ def test_every_link_is_aligned_for_any_chunk_and_number_of_disks(chunk, count, d
     found = alignment.geometry(disks, RAID10, chunk)
     grain = alignment.grain(disks[0].limits, chunk)
     starts = {"a": found.group_start, "b": found.group_start + 77 * found.extent_size}
-    stripes = Stripes(chunk, found.width, alignment.log_stripe_unit(chunk))
+    stripes = Stripes("XFS", chunk, found.width, alignment.log_stripe_unit(chunk))
     chain = links(
         Numbers(
             members=[Member("S", grain, 0, found.partition_start, found.data_offset)],

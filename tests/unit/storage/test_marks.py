@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stackctl.storage.marks import Marks, filesystem_label, shorten
+from stackctl.storage.filesystems import KINDS
+from stackctl.storage.marks import Marks, shorten
 
 names = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", fullmatch=True)
 
@@ -12,7 +13,7 @@ def test_short_names_are_readable():
     marks = Marks("metal-1", "data")
     assert marks.partition_label == "stackctl:data:metal-1"
     assert marks.array_path == "/dev/md/data"
-    assert filesystem_label("database") == "database"
+    assert KINDS["xfs"].label("database") == "database"
 
 
 @given(names, names)
@@ -20,7 +21,7 @@ def test_every_mark_fits(host, group):
     marks = Marks(host, group)
     assert len(marks.partition_label) <= 36
     assert len(f"any:{marks.array_name}") <= 32
-    assert len(filesystem_label(group)) <= 12
+    assert len(KINDS["xfs"].label(group)) <= 12
 
 
 @given(names, names, names, names)

@@ -97,8 +97,11 @@ def break_volume(server):
         (break_width, "file system data/database, stripe width: 64 KiB, expected 128 KiB"),
         (break_log, "file system data/database, log unit: 0 B, expected 64 KiB"),
         (break_mount, "mount /srv/guests: missing, expected present"),
-        (break_options, "mount /srv/guests, options: inode64, relatime, rw, expected noatime, inode64"),
-        (break_fstab, "fstab /srv/guests: /dev/data/guests /srv/guests, expected UUID="),
+        (
+            break_options,
+            "mount /srv/guests, options: inode64, relatime, rw, sunit=128, swidth=256, expected noatime, inode64",
+        ),
+        (break_fstab, "fstab /srv/guests: /dev/data/guests /srv/guests xfs noatime,x-stackctl, expected UUID="),
         (break_conf, "mdadm.conf /dev/md/data: no line, expected "),
         (break_boot, "older than mdadm.conf, expected newer than mdadm.conf"),
         (break_tag, "volume group data, tags: none, expected stackctl"),

@@ -101,6 +101,11 @@ class Array:
         return self.state in _RUNNING
 
     @property
+    def has_bitmap(self) -> bool:
+        """Whether a write-intent bitmap lies beside its superblocks."""
+        return self.bitmap.startswith(("+", "-"))
+
+    @property
     def whole(self) -> bool:
         """Running, with a member in every place (a resync may be under way)."""
         return self.running and not self.degraded and len(self.slots) == self.disks

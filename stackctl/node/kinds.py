@@ -159,9 +159,10 @@ def _array_done(step: Step, context: Context) -> bool:
     return (
         array.get("array_state") in _RUNNING
         and not array["degraded"]
-        and set(placed) == members
+        and set(array["members"]) == members
+        and len(placed) == array["raid_disks"]
         and (array["level"], array["chunk_size"] or 0, array["raid_disks"])
-        == (wanted["level"], wanted["chunk"], len(members))
+        == (wanted["level"], wanted["chunk"], len(members) - wanted["spares"])
         and wanted["layout"] in (None, array["layout"])
     )
 
@@ -183,6 +184,13 @@ def _array_after(step: Step, context: Context) -> None:
 
 def _array_path(step: Step) -> str:
     return str(step["params"]["path"])
+
+
+def _bitmap_done(step: Step, context: Context) -> bool:
+    device = context.system.link(_array_path(step)) or ""
+    array = block_devices(context.system).get(device, {}).get("array", {})
+    has = str(array.get("bitmap/location") or "").startswith(("+", "-"))
+    return has == bool(step["params"]["bitmap"] == "internal")
 
 
 def _assemble_done(step: Step, context: Context) -> bool:
@@ -342,6 +350,7 @@ KINDS: dict[str, Kind] = {
     "wipe": Kind(_wipe_done, check=_free_check, after=_settle),
     "partition": Kind(_partition_done, check=_free_check, before=_partition_before, after=_partition_after),
     "array": Kind(_array_done, before=_array_before, after=_array_after),
+    "bitmap": Kind(_bitmap_done),
     "assemble": Kind(_assemble_done, after=_array_after),
     "group": Kind(_group_done, after=_settle),
     "unclaim": Kind(_unclaim_done, before=_unclaim_before),

@@ -101,6 +101,10 @@ class Raid(Model):
     (`far`, for long reads), or a chunk further on (`offset`)."""
     chunk: Chunk = 64 * KIB
     """The stripe element: what one disk holds before the next one's turn. RAID1 has none."""
+    spares: int = Field(default=0, ge=0, le=16, strict=True)
+    """How many of the layout's disks wait to take the place of one that fails."""
+    bitmap: Literal["internal", "none"] = "internal"
+    """The write-intent bitmap, which makes the resync after a power cut one of minutes. RAID0 has none."""
 
     @model_validator(mode="after")
     def _words_of_the_level(self) -> "Raid":
@@ -108,6 +112,10 @@ class Raid(Model):
             raise WrongValueError(f"a layout is a matter of RAID10, not of RAID{self.level}", "layout")
         if self.level == 1 and "chunk" in self.model_fields_set:
             raise WrongValueError("RAID1 has no chunk: each disk holds everything", "chunk")
+        if self.level == 0 and self.spares:
+            raise WrongValueError("RAID0 has no spares: it does not outlive a disk", "spares")
+        if self.level == 0 and "bitmap" in self.model_fields_set:
+            raise WrongValueError("RAID0 has no bitmap: it never resyncs", "bitmap")
         return self
 
 
@@ -155,11 +163,12 @@ class Layout(Model):
 
     @model_validator(mode="after")
     def _volumes_fit_together(self) -> "Layout":
-        level, count = self.raid.level, self.disks.count
+        level, count = self.raid.level, self.active_disks
         least = _FEWEST[level]
         if count < least or (level == 10 and count % 2):
             what = f"an even number of disks, at least {least}" if level == 10 else f"at least {least} disks"
-            raise WrongValueError(f"RAID{level} needs {what}, not {count}", "disks", "count")
+            beside = " beside the spares" if self.raid.spares else ""
+            raise WrongValueError(f"RAID{level} needs {what}{beside}, not {count}", "disks", "count")
         sizes = {name: volume.parsed_size() for name, volume in self.volumes.items()}
         rest = [name for name, (kind, _) in sizes.items() if kind == "rest"]
         if len(rest) > 1:
@@ -177,6 +186,11 @@ class Layout(Model):
                 raise WrongValueError(f"{volume.mount} is where {other} is mounted", "volumes", name, "mount")
             mounted[volume.mount] = name
         return self
+
+    @property
+    def active_disks(self) -> int:
+        """How many disks hold data or parity: all but the spares."""
+        return self.disks.count - self.raid.spares
 
     @property
     def mounts(self) -> Mapping[str, str]:

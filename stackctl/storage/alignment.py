@@ -57,6 +57,7 @@ class Geometry:
     """All numbers of a layout over given disks, in bytes (``extents`` counts)."""
 
     disks: int
+    """Those that hold data or parity."""
     data_disks: int
     chunk: int
     """0 for a plain mirror, which deals nothing out."""
@@ -81,8 +82,8 @@ class Geometry:
         return self.partition_start + disk.alignment_offset
 
 
-def geometry(disks: Sequence[Disk], level: Level, chunk: int) -> Geometry:
-    """The numbers of a layout of ``level`` with ``chunk`` over ``disks``.
+def geometry(disks: Sequence[Disk], level: Level, chunk: int, *, spares: int = 0) -> Geometry:
+    """The numbers of a layout of ``level`` with ``chunk`` over ``disks``, ``spares`` of which wait.
 
     Numbers that do not fit (a disk smaller than what is reserved) come out as no extents, never negative.
     """
@@ -92,13 +93,14 @@ def geometry(disks: Sequence[Disk], level: Level, chunk: int) -> Geometry:
     room = min(disk.size - _TABLE_RESERVE - disk.alignment_offset for disk in disks) - start
     size = max(room, 0) // MIB * MIB
     offset = data_offset(size, math.lcm(element, common))
-    data_disks = level.data_disks(len(disks))
+    active = len(disks) - spares
+    data_disks = level.data_disks(active)
     piece = element * level.far
     array = max(size - offset, 0) // piece * piece * data_disks
     first = group_start(element * data_disks)
     extent = extent_size(element * data_disks)
     return Geometry(
-        disks=len(disks),
+        disks=active,
         data_disks=data_disks,
         chunk=chunk if level.striped else 0,
         element=element,

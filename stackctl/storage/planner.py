@@ -38,7 +38,7 @@ def plan(host: str, layout: Layout, machine: Machine, wipe: frozenset[str] = fro
     level = level_of(layout.raid)
     disks = select(layout.disks, machine, marks)
     _check_sectors(disks)
-    geometry = alignment.geometry(disks, level, layout.raid.chunk)
+    geometry = alignment.geometry(disks, level, layout.raid.chunk, spares=layout.raid.spares)
     found = contents(disks, machine, marks)
     held = holding(found, machine, marks, level, geometry)
     wiped = released(held, machine, wipe)
@@ -114,6 +114,8 @@ class _Draft:
         yield from self._clearing()
         if not self.held.finished:
             yield from self._array_and_group()
+        elif self._bitmap_differs():
+            yield steps.bitmap(self.marks, self.layout.raid)
         claims = [disk for disk in self.disks if not self.held.finished or claimed(disk, self.marks)]
         if claims:
             yield steps.unclaim(claims, self.marks)
@@ -148,7 +150,7 @@ class _Draft:
                     yield steps.partition(found.disk, self.marks, self.geometry)
                 elif found.partition and found.partition.signatures:
                     again.append(found.disk)
-            yield steps.array(self.disks, self.marks, self.level, self.geometry, again=again)
+            yield steps.array(self.disks, self.marks, self.layout.raid, self.geometry, again=again)
         if self.held.group is None:
             yield steps.group(self.disks, self.marks, self.geometry, orphan=self.held.orphan)
 
@@ -191,6 +193,14 @@ class _Draft:
         volume = self.layout.volumes[name]
         wanted = options(self.marks, name, volume, self.machine.host.kernel)
         return in_fstab(self.machine, self._device(name), volume, wanted)
+
+    def _bitmap_differs(self) -> bool:
+        """Whether the running array has not the bitmap that it should have, and can get it now: md makes and
+        drops none while it resyncs."""
+        array = self.held.array
+        if array is None or not self.level.redundant or array.sync not in ("", "idle"):
+            return False
+        return array.has_bitmap != (self.layout.raid.bitmap == "internal")
 
     def _array_is_named(self) -> bool:
         array = self.held.array

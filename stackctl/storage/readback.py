@@ -86,15 +86,20 @@ def _aligned(link: Link) -> Finding:
 
 
 def _array_findings(array: Array, layout: Layout, level: Level, machine: Machine) -> Iterator[Finding]:
-    count = layout.disks.count
+    count, spares = layout.active_disks, layout.raid.spares
     yield _same("array", f"{array.name}, level", level.name, array.level)
     if level.layout_number is not None:
         yield _same("array", f"{array.name}, layout", f"{level.layout_number:#x}", f"{array.layout:#x}")
     yield _same("array", f"{array.name}, chunk", format_size(_chunk(layout, level)), format_size(array.chunk))
     yield _same("array", f"{array.name}, members", f"{count} of {count}", f"{len(array.slots)} of {array.disks}")
+    waiting = sum(1 for member in array.members if member.slot is None and "faulty" not in member.state)
+    if spares or waiting:
+        yield _same("array", f"{array.name}, spares", str(spares), str(waiting))
     if level.redundant:
-        internal = array.bitmap.startswith(("+", "-"))
-        yield Finding("array", f"{array.name}, bitmap", "internal", array.bitmap, internal)
+        expected = layout.raid.bitmap
+        yield Finding(
+            "array", f"{array.name}, bitmap", expected, array.bitmap, array.has_bitmap == (expected == "internal")
+        )
     labels = {part.name: part.label for disk in machine.disks for part in disk.partitions}
     mark = f"{OURS}:{layout.volume_group}:"[:28]
     for member in array.members:
@@ -143,7 +148,7 @@ def _volume_findings(
 
 
 def _stripe_findings(subject: str, layout: Layout, level: Level, filesystem: Filesystem) -> Iterator[Finding]:
-    wanted = KINDS[filesystem.type].stripes(_chunk(layout, level), level.data_disks(layout.disks.count))
+    wanted = KINDS[filesystem.type].stripes(_chunk(layout, level), level.data_disks(layout.active_disks))
     if wanted is None:
         return
     for what, expected, found in (

@@ -4,11 +4,11 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from stackctl.hardware.disk import Disk
-from stackctl.site.models import Volume
+from stackctl.site.models import Raid, Volume
 from stackctl.site.values import TITLES, FileSystem
 from stackctl.storage.alignment import Geometry
 from stackctl.storage.filesystems import KINDS, NOWHERE, options
-from stackctl.storage.levels import Level
+from stackctl.storage.levels import level_of
 from stackctl.storage.marks import FSTAB_OPTION, GROUP_TAG, NEW_TAG, Marks
 from stackctl.storage.ownership import RAID_PARTITION
 from stackctl.storage.plan import Command, Step
@@ -95,9 +95,10 @@ def _clear(device: str, start: int, size: int, data_offset: int) -> tuple[Comman
     )
 
 
-def array(disks: Sequence[Disk], marks: Marks, level: Level, geometry: Geometry, *, again: Sequence[Disk]) -> Step:
-    """Make the array; ``again`` are disks whose partitions an unfinished run has written to."""
-    keys = tuple(disk.key for disk in disks)
+def array(disks: Sequence[Disk], marks: Marks, raid: Raid, geometry: Geometry, *, again: Sequence[Disk]) -> Step:
+    """Make the array; the last disks are its spares, ``again`` those whose partitions an unfinished run has
+    written to."""
+    keys, level = tuple(disk.key for disk in disks), level_of(raid)
     create = _command(
         "mdadm",
         "--create",
@@ -109,11 +110,12 @@ def array(disks: Sequence[Disk], marks: Marks, level: Level, geometry: Geometry,
         f"--level={level.name.removeprefix('raid')}",
         *([f"--layout={level.layout}"] if level.layout else []),
         *([f"--chunk={geometry.chunk // KIB}"] if level.striped else []),
-        *(["--bitmap=internal"] if level.redundant else []),
+        *([f"--bitmap={raid.bitmap}"] if level.redundant else []),
         # else mdadm makes RAID5 one disk short and rebuilds that, which looks like a loss
         *(["--force"] if level.parity else []),
         f"--data-offset={geometry.data_offset // KIB}K",
-        f"--raid-devices={len(keys)}",
+        f"--raid-devices={geometry.disks}",
+        *([f"--spare-devices={raid.spares}"] if raid.spares else []),
         *(f"{{partition:{key}}}" for key in keys),
     )
     cleared = [
@@ -126,16 +128,30 @@ def array(disks: Sequence[Disk], marks: Marks, level: Level, geometry: Geometry,
         kind="array",
         title=f"Make the array {marks.array_name}: {level.name}{' ' if level.layout else ''}{level.layout}, "
         + (f"chunk {format_size(geometry.chunk)}, " if level.striped else "")
-        + f"over {', '.join(keys)}",
+        + f"over {', '.join(keys[: geometry.disks])}"
+        + (f"; spare: {', '.join(keys[geometry.disks :])}" if raid.spares else ""),
         disks=keys,
         params={
             "path": marks.array_path,
             "level": level.name,
             "layout": level.layout_number,
             "chunk": geometry.chunk,
+            "spares": raid.spares,
             "data_offset": geometry.data_offset,
         },
         commands=(*cleared, create),
+    )
+
+
+def bitmap(marks: Marks, raid: Raid) -> Step:
+    """Give a finished array its write-intent bitmap, or take it away."""
+    return Step(
+        id=f"bitmap:{marks.group}",
+        kind="bitmap",
+        title=f"Set the bitmap of {marks.array_name} to {raid.bitmap}",
+        disks=(),
+        params={"path": marks.array_path, "bitmap": raid.bitmap},
+        commands=(_command("mdadm", "--grow", f"--bitmap={raid.bitmap}", marks.array_path),),
     )
 
 

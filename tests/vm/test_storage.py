@@ -232,6 +232,7 @@ RAIDS = {
     "raid0": {"level": 0},
     "raid1": {"level": 1},
     "raid5": {"level": 5},
+    "raid5-spare": {"level": 5, "spares": 1},
     "raid6": {"level": 6},
     "raid10-far": {"level": 10, "layout": "far"},
     "raid10-offset": {"level": 10, "layout": "offset"},

@@ -216,7 +216,7 @@ def zeroed(server: TwinServer, name: str, offset: int, length: int) -> None:
 
 def anchor(server: TwinServer, array: Array) -> tuple[str, int]:
     """The disk, and the byte on it, where the array's data begins."""
-    first = min(array.members, key=lambda name: array.members[name])
+    first = next(name for name, slot in array.members.items() if slot == 0)
     disk = next(disk for disk in server.disks if any(disk.part_name(part) == first for part in disk.parts))
     part = server.part(first)
     return disk.serial, part.start + part.member.data_offset
@@ -260,7 +260,19 @@ def _mdadm(server, words, stdin, half):
                 for volume in group.volumes:
                     volume.active = True
         return ""
+    if "--grow" in words:
+        array, wanted = _array(server, words), _option(words, "--bitmap") == "internal"
+        if array.sync != "idle":
+            raise RefusalError("array is resyncing: Device or resource busy")
+        if not half:
+            for name in array.members:
+                server.part(name).member.bitmap = wanted
+            array.bitmap = wanted
+        return ""
     members = [name for name in _names(words) if not name.startswith("md/")]
+    disks = int(_option(words, "--raid-devices"))
+    if len(members) - disks != int(_option(words, "--spare-devices") or 0):
+        raise RefusalError(f"You have listed more devices ({len(members)}) than are in the array({disks})!")
     parts = server.parts()
     level = int(_option(words, "--level"))
     # RAID1 and RAID0 have one layout, whose number is 0; far and offset copies are two parts of each disk
@@ -273,7 +285,10 @@ def _mdadm(server, words, stdin, half):
         raise RefusalError("cannot open: Device or resource busy")
     uuid = new_uuid()
     for role, name in enumerate(members[: 2 if half else None]):
-        parts[name].member = Member(uuid, _option(words, "--name"), chunk, len(members), offset, role, level, layout)
+        parts[name].member = Member(
+            uuid, _option(words, "--name"), chunk, disks, offset, role, level, layout,
+            bitmap=_option(words, "--bitmap") == "internal",
+        )  # fmt: skip
     if not half:
         server.arrays += [array for array in assembled(server) if array.uuid == uuid]
         for group in server.groups:
@@ -304,13 +319,15 @@ def assembled(server: TwinServer) -> list[Array]:
                 layout=member.layout,
                 signatures=old.signatures if old else [],
                 orphan=old.orphan if old else False,
+                bitmap=member.bitmap,
+                sync=old.sync if old else "resync",
             )
             if not array.device:
                 taken = {other.device for other in [*found.values(), *here.values()]}
                 array.device = next(f"md{at}" for at in range(127, 0, -1) if f"md{at}" not in taken)
-        array.members[name] = member.role
+        array.members[name] = member.role if member.role < member.disks else None
     for array in found.values():
-        whole = len(array.members) == array.disks
+        whole = sum(1 for slot in array.members.values() if slot is not None) == array.disks
         array.state = "clean" if whole else "inactive"
     return list(found.values())
 

@@ -18,8 +18,8 @@ def md_superblock(member: Member) -> bytes:
     struct.pack_into("<Q", raw, 128, member.data_offset // 512)
     struct.pack_into("<I", raw, 160, member.role)
     struct.pack_into("<Q", raw, 200, 17)
-    for number in range(member.disks):
-        struct.pack_into("<H", raw, 256 + 2 * number, number)
+    for number in range(128):
+        struct.pack_into("<H", raw, 256 + 2 * number, number if number < member.disks else 0xFFFF)
     return bytes(raw)
 
 

@@ -29,9 +29,11 @@ class Member:
     disks: int
     data_offset: int
     role: int
+    """Its number; those behind the array's disks are spares."""
     level: int = 10
     layout: int = 0x102
     homehost: str = "any"
+    bitmap: bool = True
 
 
 @dataclass
@@ -120,8 +122,10 @@ class Array:
     chunk: int
     disks: int
     size: int
-    members: dict[str, int] = field(default_factory=dict)
-    """Slots by the kernel's names of the members."""
+    members: dict[str, int | None] = field(default_factory=dict)
+    """Slots by the kernel's names of the members; None for a spare."""
+    bitmap: bool = True
+    sync: str = "resync"
     state: str = "clean"
     level: str = "raid10"
     layout: int = 0x102

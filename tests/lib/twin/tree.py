@@ -136,8 +136,9 @@ def _array(server: TwinServer, array: Array, want: Files, number: str, holders: 
     _limits(want, folder, 512, 512, array.chunk, array.chunk * array.disks // 2, 1)
     redundant = array.level != "raid0"
     if redundant:
-        want.write(f"{folder}/md/bitmap/location", "+8")
-        want.values(f"{folder}/md", degraded=array.disks - len(array.members), sync_action="resync")
+        want.write(f"{folder}/md/bitmap/location", "+8" if array.bitmap else "none")
+        active = sum(1 for slot in array.members.values() if slot is not None)
+        want.values(f"{folder}/md", degraded=array.disks - active, sync_action=array.sync)
     want.values(
         f"{folder}/md",
         level=array.level,
@@ -152,7 +153,8 @@ def _array(server: TwinServer, array: Array, want: Files, number: str, holders: 
     )
     for member, slot in array.members.items():
         offset = server.part(member).member.data_offset // 512
-        want.values(f"{folder}/md/dev-{member}", slot=slot, state="in_sync", offset=offset, size=1)
+        place, state = ("none", "spare") if slot is None else (slot, "in_sync")
+        want.values(f"{folder}/md/dev-{member}", slot=place, state=state, offset=offset, size=1)
         want.write(f"{folder}/slaves/{member}", "")
     want.links[f"sys/class/block/{array.device}"] = folder
     want.nodes[array.device] = max(array.size, 4096)

@@ -217,8 +217,10 @@ def _group_done(step: Step, context: Context) -> bool:
     found = _group(context, step["params"]["name"])
     if found is None or step["params"]["tag"] not in found["vg"][0]["vg_tags"].split(","):
         return False
-    array = block_devices(context.system).get(context.system.link(_array_path(step)) or "", {})
-    return [f"{row['pv_major']}:{row['pv_minor']}" for row in found["pv"]] == [array.get("number")]
+    path = step["params"]["path"]
+    below = context.system.link(path) if path else context.devices.partition(step["disks"][0])
+    number = block_devices(context.system).get(below or "", {}).get("number")
+    return [f"{row['pv_major']}:{row['pv_minor']}" for row in found["pv"]] == [number]
 
 
 def _activate_done(step: Step, context: Context) -> bool:

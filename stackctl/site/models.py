@@ -87,15 +87,16 @@ class DiskSelector(DiskMatch):
     """Disks that are never taken."""
 
 
-_FEWEST = {0: 2, 1: 2, 5: 3, 6: 4, 10: 4}
+_FEWEST = {0: 2, 1: 2, 5: 3, 6: 4, 10: 4, "none": 1}
 """Disks by RAID level."""
 
 
 class Raid(Model):
     """The array over the disks of a layout."""
 
-    level: Literal[0, 1, 5, 6, 10] = 10
-    """0 stripes without safety, 1 mirrors, 5 and 6 stripe with one and two parities, 10 stripes mirrored pairs."""
+    level: Literal[0, 1, 5, 6, 10, "none"] = 10
+    """0 stripes without safety, 1 mirrors, 5 and 6 stripe with one and two parities, 10 stripes mirrored pairs;
+    `none` is one disk as it is: a controller's virtual disk, or one whose loss may be borne."""
     layout: Literal["near", "far", "offset"] | None = None
     """Where RAID10 puts the second copy: beside the first (`near`, which is usual), in the other half of the disks
     (`far`, for long reads), or a chunk further on (`offset`)."""
@@ -116,6 +117,8 @@ class Raid(Model):
             raise WrongValueError("RAID0 has no spares: it does not outlive a disk", "spares")
         if self.level == 0 and "bitmap" in self.model_fields_set:
             raise WrongValueError("RAID0 has no bitmap: it never resyncs", "bitmap")
+        if self.level == "none" and (given := sorted(self.model_fields_set - {"level"})):
+            raise WrongValueError(f"without RAID there is no {given[0]}", given[0])
         return self
 
 
@@ -169,6 +172,8 @@ class Layout(Model):
             what = f"an even number of disks, at least {least}" if level == 10 else f"at least {least} disks"
             beside = " beside the spares" if self.raid.spares else ""
             raise WrongValueError(f"RAID{level} needs {what}{beside}, not {count}", "disks", "count")
+        if level == "none" and count > 1:
+            raise WrongValueError(f"without RAID a layout is of one disk, not of {count}", "disks", "count")
         sizes = {name: volume.parsed_size() for name, volume in self.volumes.items()}
         rest = [name for name, (kind, _) in sizes.items() if kind == "rest"]
         if len(rest) > 1:

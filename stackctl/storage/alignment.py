@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from stackctl.hardware.disk import Disk, Limits
 from stackctl.storage.levels import Level
+from stackctl.storage.stripes import of_disk
 from stackctl.units import KIB, MIB
 
 FIRST_START = 1 * MIB
@@ -60,7 +61,8 @@ class Geometry:
     """Those that hold data or parity."""
     data_disks: int
     chunk: int
-    """0 for a plain mirror, which deals nothing out."""
+    """What is dealt out to one disk at a time, by md or by the controller of the one disk that is taken as it is;
+    0 for a plain mirror, or a plain disk, which deal nothing out."""
     element: int
     """What everything above is aligned to in one disk: the chunk, or the grain of a mirror's disks."""
     partition_start: int
@@ -87,22 +89,28 @@ def geometry(disks: Sequence[Disk], level: Level, chunk: int, *, spares: int = 0
 
     Numbers that do not fit (a disk smaller than what is reserved) come out as no extents, never negative.
     """
+    active = len(disks) - spares
+    chunk = chunk if level.array else PAGE
     common = math.lcm(*(grain_of(disk, chunk) for disk in disks))
-    element = chunk if level.striped else math.lcm(common, PAGE)
+    if level.array:
+        chunk, data_disks = chunk if level.striped else 0, level.data_disks(active)
+    else:
+        stripe = of_disk(disks[0], believed_optimal_io(disks[0].limits, chunk))
+        chunk, data_disks = (stripe.element, stripe.data) if stripe else (0, 1)
+    element = chunk or math.lcm(common, PAGE)
     start = round_up(FIRST_START, common)
     room = min(disk.size - _TABLE_RESERVE - disk.alignment_offset for disk in disks) - start
     size = max(room, 0) // MIB * MIB
-    offset = data_offset(size, math.lcm(element, common))
-    active = len(disks) - spares
-    data_disks = level.data_disks(active)
+    offset = data_offset(size, math.lcm(element, common)) if level.array else 0
     piece = element * level.far
-    array = max(size - offset, 0) // piece * piece * data_disks
+    usable = max(size - offset, 0)
+    array = usable // piece * piece * data_disks if level.array else usable
     first = group_start(element * data_disks)
     extent = extent_size(element * data_disks)
     return Geometry(
         disks=active,
         data_disks=data_disks,
-        chunk=chunk if level.striped else 0,
+        chunk=chunk,
         element=element,
         partition_start=start,
         partition_size=size,

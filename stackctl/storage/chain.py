@@ -14,7 +14,8 @@ class Member:
     grain: int
     alignment_offset: int
     partition_start: int
-    data_offset: int
+    data_offset: int | None
+    """None where no array lies on the disk."""
     striped: bool = False
     """The grain holds the stripe of the disk's controller."""
 
@@ -58,6 +59,8 @@ def _links(numbers: Numbers) -> Iterator[Link]:
         start = member.partition_start - member.alignment_offset
         blocks = "physical block and the controller's stripe" if member.striped else "physical block"
         yield Link("partition", member.disk, start, member.grain, blocks)
+        if member.data_offset is None:
+            continue
         yield Link("md data", member.disk, start + member.data_offset, member.grain, blocks)
         if numbers.chunk:
             yield Link("md data offset", member.disk, member.data_offset, numbers.chunk, "chunk")

@@ -1,6 +1,6 @@
 """What is on a disk, in words: every signature, partition, holder, mount; and what of it is not ours."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -16,9 +16,10 @@ TABLES = frozenset({"gpt", "PMBR", "dos", "mac", "sun", "sgi", "bsd", "minix", "
 _HALF_TABLE = frozenset({"gpt", "PMBR"})
 """What a power cut may leave of the table that we write."""
 _MEMBER = "linux_raid_member"
+_PHYSICAL_VOLUME = "LVM2_member"
 
 _WORDS = {
-    "LVM2_member": "LVM physical volume",
+    _PHYSICAL_VOLUME: "LVM physical volume",
     _MEMBER: "member of an md array",
     "crypto_LUKS": "LUKS encryption",
     "zfs_member": "ZFS",
@@ -59,19 +60,30 @@ class Contents:
         return self.state is State.UNFINISHED
 
 
-def contents(disks: Sequence[Disk], machine: Machine, marks: Marks) -> tuple[Contents, ...]:
-    """What is on each of ``disks``, seen by the layout with ``marks``."""
-    arrays = our_arrays(machine, marks)
-    return tuple(_contents(disk, machine, marks, arrays) for disk in disks)
+def contents(disks: Sequence[Disk], machine: Machine, marks: Marks, *, array: bool) -> tuple[Contents, ...]:
+    """What is on each of ``disks``, seen by the layout with ``marks``, whose partitions carry an ``array`` or not."""
+    arrays = our_arrays(machine, marks) if array else ()
+    return tuple(_contents(disk, machine, marks, arrays, _inside(marks, array=array)) for disk in disks)
 
 
-def _contents(disk: Disk, machine: Machine, marks: Marks, arrays: Sequence[Array]) -> Contents:
+def _inside(marks: Marks, *, array: bool) -> Callable[[Signature], bool]:
+    """What the layout itself writes into its partition."""
+    if array:
+        return lambda found: found.type == _MEMBER and bare_name(found.label) == marks.array_name
+    return lambda found: found.type == _PHYSICAL_VOLUME
+
+
+def _contents(
+    disk: Disk, machine: Machine, marks: Marks, arrays: Sequence[Array], inside: Callable[[Signature], bool]
+) -> Contents:
     ours = our_partition(disk, marks)
     explained = set()
+    if ours and (group := machine.group_of(ours.name)) and group.name == marks.group:
+        explained |= {*machine.above(ours.name)}
     for array in arrays:
         if any(machine.disk_of(member.device) == disk.name for member in array.members):
             explained |= {array.device, *machine.above(array.device)}
-    foreign = tuple(dict.fromkeys((*_foreign(disk, machine, marks, ours), *_users(disk, machine, explained))))
+    foreign = tuple(dict.fromkeys((*_foreign(disk, machine, marks, ours, inside), *_users(disk, machine, explained))))
     if foreign:
         state = State.FOREIGN
     elif claimed(disk, marks):
@@ -97,7 +109,9 @@ def our_arrays(machine: Machine, marks: Marks) -> tuple[Array, ...]:
     )
 
 
-def _foreign(disk: Disk, machine: Machine, marks: Marks, ours: Partition | None) -> Iterator[str]:
+def _foreign(
+    disk: Disk, machine: Machine, marks: Marks, ours: Partition | None, inside: Callable[[Signature], bool]
+) -> Iterator[str]:
     prepared = claimed(disk, marks)
     tables = {signature.type for signature in disk.signatures if signature.type in TABLES}
     for signature in disk.signatures:
@@ -105,14 +119,14 @@ def _foreign(disk: Disk, machine: Machine, marks: Marks, ours: Partition | None)
             yield f"{words(signature)} on the whole disk"
     if ours:
         for signature in ours.signatures:
-            if signature.type != _MEMBER or bare_name(signature.label) != marks.array_name:
+            if not inside(signature):
                 yield f"{words(signature)} in our partition"
     elif disk.partitions:
         yield from _partitions(disk, machine)
     elif tables and not (prepared and tables <= _HALF_TABLE):
         yield f"an empty partition table ({', '.join(sorted(tables))})"
     for signature in disk.lost:
-        if not (prepared and signature.type == _MEMBER and bare_name(signature.label) == marks.array_name):
+        if not (prepared and inside(signature)):
             yield (
                 f"{words(signature)} at {format_size(signature.offset)}, where a first partition begins: "
                 "its partition table may be lost"

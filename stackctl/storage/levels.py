@@ -21,6 +21,8 @@ class Level:
     """In so many parts, one a copy, each member is used."""
     parity: int = 0
     """How many disks' worth of parity there is."""
+    array: bool = True
+    """Whether md makes an array: not of a disk that is taken as it is."""
 
     @property
     def striped(self) -> bool:
@@ -30,7 +32,7 @@ class Level:
     @property
     def redundant(self) -> bool:
         """Whether it outlives a disk."""
-        return self.copies != 1 or self.parity > 0
+        return self.array and (self.copies != 1 or self.parity > 0)
 
     def data_disks(self, disks: int) -> int:
         """How many of ``disks`` hold data that no other disk holds: the stripe is so many chunks wide."""
@@ -39,7 +41,8 @@ class Level:
 
 # The numbers of RAID10: near copies in the low byte, far ones in the second, 0x10000 for offset
 # (drivers/md/raid10.c); 2 is left-symmetric (drivers/md/raid5.h).
-_LEVELS: dict[tuple[int, str | None], Level] = {
+_LEVELS: dict[tuple[int | str, str | None], Level] = {
+    ("none", None): Level("none", copies=0, array=False),
     (0, None): Level("raid0", layout_number=None),  # of zones of several sizes, of which ours have one
     (1, None): Level("raid1", copies=0),
     (5, None): Level("raid5", "left-symmetric", 2, parity=1),

@@ -6,6 +6,7 @@ from stackctl.errors import InputError, StackctlError
 from stackctl.hardware.disk import Disk
 from stackctl.hardware.machine import Machine
 from stackctl.site.models import Layout
+from stackctl.storage.levels import level_of
 from stackctl.storage.marks import FSTAB_OPTION, Marks
 from stackctl.storage.ownership import Holding
 
@@ -22,7 +23,7 @@ def check_names(layout: Layout, machine: Machine, marks: Marks, held: Holding, w
                     f"volume_group: {group.name} is the name of another volume group, on {titles}",
                     hint="give the layout's volume group another name",
                 )
-    for array in machine.arrays:
+    for array in machine.arrays if level_of(layout.raid).array else ():
         if array.name == marks.array_name and {disk.name for disk in machine.disks_below(array.device)} - ours:
             raise InputError(
                 f"volume_group: {array.name} is the name of another md array, {array.device}",

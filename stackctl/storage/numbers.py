@@ -8,19 +8,22 @@ from stackctl.hardware.disk import Disk
 from stackctl.hardware.lvm import LogicalVolume, VolumeGroup
 from stackctl.hardware.machine import Machine
 from stackctl.site.values import TITLES
-from stackctl.storage.alignment import PAGE, grain_of
+from stackctl.storage.alignment import PAGE, believed_optimal_io, grain_of
 from stackctl.storage.chain import Member, Numbers, Stripes
-from stackctl.storage.stripes import of_array
+from stackctl.storage.stripes import Stripe, of_array, of_disk
 
 
-def numbers_of(machine: Machine, array: Array, group: VolumeGroup | None) -> Numbers:
-    """What was read back of an array and the volume group on it."""
-    members, stripe = _members(machine, array), of_array(array)
+def numbers_of(machine: Machine, array: Array | None, group: VolumeGroup | None) -> Numbers:
+    """What was read back of an array and the volume group on it; without an array, of the group on its disk."""
+    if array:
+        members, stripe = _members(machine, array), of_array(array)
+    else:
+        members, stripe = _bare(machine, group)
     width = stripe.width if stripe else math.lcm(PAGE, *(member.grain for member in members))
     logical = [volume for volume in group.logical if volume.segments] if group else []
     return Numbers(
         members=members,
-        chunk=array.chunk,
+        chunk=stripe.element if stripe else 0,
         width=width,
         group=group.name if group else "",
         group_start=group.physical[0].start if group else None,
@@ -50,7 +53,7 @@ def next_extent(group: VolumeGroup, kept: Collection[str]) -> int:
     return max(ends, default=0)
 
 
-def member_on(disk: Disk, chunk: int, start: int, data_offset: int) -> Member:
+def member_on(disk: Disk, chunk: int, start: int, data_offset: int | None) -> Member:
     """A disk's part in an array of ``chunk`` (0 in a mirror), begun at ``start``; bytes."""
     return Member(
         disk=disk.key,
@@ -60,6 +63,14 @@ def member_on(disk: Disk, chunk: int, start: int, data_offset: int) -> Member:
         data_offset=data_offset,
         striped=disk.striping is not None,
     )
+
+
+def _bare(machine: Machine, group: VolumeGroup | None) -> tuple[tuple[Member, ...], Stripe | None]:
+    """The disk that a group lies on without an array, and its controller's stripe."""
+    devices = {volume.device for volume in group.physical} if group else set()
+    found = [(disk, part) for disk in machine.disks for part in disk.partitions if part.name in devices]
+    members = tuple(member_on(disk, 0, part.start, None) for disk, part in found)
+    return members, of_disk(found[0][0], believed_optimal_io(found[0][0].limits, PAGE)) if found else None
 
 
 def _members(machine: Machine, array: Array) -> tuple[Member, ...]:

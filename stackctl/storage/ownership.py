@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from stackctl.errors import StackctlError
 from stackctl.hardware.array import Array, Superblock
-from stackctl.hardware.disk import Disk
+from stackctl.hardware.disk import Disk, Signature
 from stackctl.hardware.lvm import VolumeGroup
 from stackctl.hardware.machine import Machine
 from stackctl.storage.alignment import Geometry
@@ -14,8 +14,13 @@ from stackctl.storage.levels import Level
 from stackctl.storage.marks import GROUP_TAG, Marks
 from stackctl.units import format_size
 
-RAID_PARTITION = "a19d880f-05fc-4d3b-a006-743f0f84911e"
-"""The GPT type "Linux RAID"."""
+_RAID_PARTITION = "a19d880f-05fc-4d3b-a006-743f0f84911e"
+_LVM_PARTITION = "e6d6d379-f507-44c2-a23c-238f2a3df928"
+
+
+def partition_type(level: Level) -> str:
+    """The GPT type of the layout's partitions: "Linux RAID", or "Linux LVM" where no array lies on them."""
+    return _RAID_PARTITION if level.array else _LVM_PARTITION
 
 
 class MissingToolError(StackctlError):
@@ -38,7 +43,7 @@ class Holding:
     leftovers: tuple[Array, ...] = ()
     """Arrays of an unfinished run, in the way of a new one."""
     orphan: bool = False
-    """The kept array carries a physical volume, or a group, of an unfinished run."""
+    """The kept array, or the partition of a disk as it is, carries a physical volume of an unfinished run."""
     conflicts: tuple[str, ...] = field(default=())
     """Why what is there cannot be this layout, although it carries its marks."""
     notes: tuple[str, ...] = ()
@@ -56,7 +61,13 @@ def holding(
 
     Raises MissingToolError when the server lacks the tools to tell.
     """
-    if any(found.state is State.OURS for found in contents):
+    finished = any(found.state is State.OURS for found in contents)
+    if not level.array:
+        (found,) = contents
+        return (
+            _finished_bare(found, machine, marks) if finished else _unfinished_bare(found, machine, geometry, level)
+        )
+    if finished:
         return _finished(tuple(contents), machine, marks, level, geometry)
     return _unfinished(tuple(contents), machine, marks, level, geometry)
 
@@ -78,7 +89,7 @@ def _finished(
         return Holding(contents, True, assemble=uuids.pop())
     group = machine.group_of(array.device)
     if group is None:
-        _want_lvm(machine, array)
+        _want_lvm(machine, f"the array {array.name}", machine.signatures.get(array.device, ()))
         return Holding(contents, True, array, conflicts=("its array holds no volume group",))
     if group.name != marks.group or GROUP_TAG not in group.tags:
         return Holding(contents, True, array, conflicts=(f"its array holds the volume group {group.name}, not ours",))
@@ -101,7 +112,7 @@ def _unfinished(
     ]
     if conflicts := tuple(conflict for array in arrays for conflict in _in_unfinished(array, machine, marks)):
         return Holding(contents, False, conflicts=conflicts)
-    right = all(partition_is_right(found, geometry) for found in contents)
+    right = all(partition_is_right(found, geometry, level) for found in contents)
     kept = next(
         (
             array
@@ -124,17 +135,44 @@ def _unfinished(
     if group and group.logical:
         return Holding(contents, False, kept, conflicts=("its unfinished volume group already holds volumes",))
     if group is None:
-        _want_lvm(machine, kept)
+        _want_lvm(machine, f"the array {kept.name}", machine.signatures.get(kept.device, ()))
     return Holding(contents, False, kept, leftovers=leftovers, orphan=bool(machine.signatures.get(kept.device)))
 
 
-def partition_is_right(found: Contents, geometry: Geometry) -> bool:
+def _finished_bare(found: Contents, machine: Machine, marks: Marks) -> Holding:
+    group = machine.group_of(found.partition.name) if found.partition else None
+    if group is None:
+        if found.partition:
+            _want_lvm(machine, f"the disk {found.disk.title}", found.partition.signatures)
+        return Holding(
+            (found,), True, conflicts=("it carries this layout's partition, but no volume group lies in it",)
+        )
+    if group.name != marks.group or GROUP_TAG not in group.tags:
+        return Holding((found,), True, conflicts=(f"its partition holds the volume group {group.name}, not ours",))
+    return Holding((found,), True, group=group)
+
+
+def _unfinished_bare(found: Contents, machine: Machine, geometry: Geometry, level: Level) -> Holding:
+    if found.partition is None:
+        return Holding((found,), False)
+    group = machine.group_of(found.partition.name)
+    if group is None:
+        _want_lvm(machine, f"the disk {found.disk.title}", found.partition.signatures)
+    right = partition_is_right(found, geometry, level)
+    if group and right and _group_is_right(group, geometry):
+        return Holding((found,), False, group=group)
+    if group and group.logical:
+        return Holding((found,), False, conflicts=("its unfinished volume group already holds volumes",))
+    return Holding((found,), False, orphan=right and bool(found.partition.signatures))
+
+
+def partition_is_right(found: Contents, geometry: Geometry, level: Level) -> bool:
     """Whether the disk has our partition where the layout wants it, in both copies of the table."""
     partition, start = found.partition, geometry.start_on(found.disk)
     if partition is None or (partition.start, partition.size) != (start, geometry.partition_size):
         return False
     copies = sum(1 for signature in found.disk.signatures if signature.type == "gpt")
-    return copies == 2 and partition.type in ("", RAID_PARTITION)
+    return copies == 2 and partition.type in ("", partition_type(level))
 
 
 def _array_conflicts(member: Superblock, level: Level, geometry: Geometry) -> Iterator[str]:
@@ -173,10 +211,9 @@ def _group_is_right(group: VolumeGroup, geometry: Geometry) -> bool:
     )
 
 
-def _want_lvm(machine: Machine, array: Array) -> None:
-    kinds = {signature.type for signature in machine.signatures.get(array.device, ())}
-    if "LVM2_member" in kinds and "lvm" in machine.missing:
+def _want_lvm(machine: Machine, what: str, signatures: Sequence[Signature]) -> None:
+    if "lvm" in machine.missing and any(signature.type == "LVM2_member" for signature in signatures):
         raise MissingToolError(
-            f"the array {array.name} holds LVM volumes, and lvm2 is not installed there to read them",
+            f"{what} holds LVM volumes, and lvm2 is not installed there to read them",
             hint="apply installs it before it looks; or install lvm2 on the server",
         )

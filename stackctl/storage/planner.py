@@ -17,7 +17,7 @@ from stackctl.storage.levels import Level, level_of
 from stackctl.storage.marks import NEW_TAG, Marks
 from stackctl.storage.names import check_names
 from stackctl.storage.numbers import member_on, next_extent, numbers_of
-from stackctl.storage.ownership import Holding, holding, partition_is_right
+from stackctl.storage.ownership import Holding, holding, partition_is_right, partition_type
 from stackctl.storage.plan import Plan, PlannedDisk, Step
 from stackctl.storage.refusal import released
 from stackctl.storage.select import claimed, select
@@ -39,7 +39,7 @@ def plan(host: str, layout: Layout, machine: Machine, wipe: frozenset[str] = fro
     disks = select(layout.disks, machine, marks)
     _check_sectors(disks)
     geometry = alignment.geometry(disks, level, layout.raid.chunk, spares=layout.raid.spares)
-    found = contents(disks, machine, marks)
+    found = contents(disks, machine, marks, array=level.array)
     held = holding(found, machine, marks, level, geometry)
     wiped = released(held, machine, wipe)
     if wiped:
@@ -143,16 +143,17 @@ class _Draft:
             yield steps.release(self.held.marked, Release((), arrays), unfinished=True)
 
     def _array_and_group(self) -> Iterator[Step]:
-        if self.held.array is None:
+        if self.held.array is None and self.held.group is None:
             again = []
             for found in self.held.contents:
-                if not partition_is_right(found, self.geometry):
-                    yield steps.partition(found.disk, self.marks, self.geometry)
+                if not partition_is_right(found, self.geometry, self.level):
+                    yield steps.partition(found.disk, self.marks, self.geometry, partition_type(self.level))
                 elif found.partition and found.partition.signatures:
                     again.append(found.disk)
-            yield steps.array(self.disks, self.marks, self.layout.raid, self.geometry, again=again)
+            if self.level.array:
+                yield steps.array(self.disks, self.marks, self.layout.raid, self.geometry, again=again)
         if self.held.group is None:
-            yield steps.group(self.disks, self.marks, self.geometry, orphan=self.held.orphan)
+            yield steps.group(self.disks, self.marks, self.geometry, array=self.level.array, orphan=self.held.orphan)
 
     def _filesystems(self, sizes: Mapping[str, Size]) -> Iterator[Step]:
         for name, volume in self.layout.volumes.items():
@@ -203,22 +204,32 @@ class _Draft:
         return array.has_bitmap != (self.layout.raid.bitmap == "internal")
 
     def _array_is_named(self) -> bool:
+        """Whether mdadm.conf names the array, where there is one to name."""
+        if not self.level.array:
+            return True
         array = self.held.array
         lines = [entry for entry in self.machine.mdadm_conf if entry.device == self.marks.array_path]
         return array is not None and [entry.uuid for entry in lines] == [array.uuid]
 
     def _initramfs_is_stale(self) -> bool:
-        return any(made < self.machine.mdadm_conf_changed for made in self.machine.initramfs.values())
+        return self.level.array and any(
+            made < self.machine.mdadm_conf_changed for made in self.machine.initramfs.values()
+        )
 
     def _numbers(self, sizes: Mapping[str, Size]) -> Numbers:
         """The chain's numbers: as they are where something is there, as planned where it will be."""
         held, geometry = self.held, self.geometry
-        if held.array:
+        if held.array or (held.group and not self.level.array):
             numbers = numbers_of(self.machine, held.array, held.group)
         else:
             numbers = Numbers(
                 members=tuple(
-                    member_on(disk, geometry.chunk, geometry.start_on(disk), geometry.data_offset)
+                    member_on(
+                        disk,
+                        geometry.chunk if self.level.array else 0,
+                        geometry.start_on(disk),
+                        geometry.data_offset if self.level.array else None,
+                    )
                     for disk in self.disks
                 ),
                 chunk=geometry.chunk,

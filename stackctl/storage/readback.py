@@ -1,6 +1,6 @@
 """Reading back: what a live machine has of a layout, and whether every layer is there, aligned, and kept at boot."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -51,12 +51,16 @@ def _check(layout: Layout, machine: Machine) -> Iterator[Finding]:
     level = level_of(layout.raid)
     name = Marks("", layout.volume_group).array_name
     group = next((found for found in machine.groups if found.name == layout.volume_group), None)
-    array = _array(machine, group, name)
-    yield _present("array", name, array is not None)
+    array = _array(machine, group, name) if level.array else None
+    if level.array:
+        yield _present("array", name, array is not None)
     if array:
         yield from _array_findings(array, layout, level, machine)
+        yield from _partition_findings([member.device for member in array.members], layout, machine)
+    elif group and not level.array:
+        yield from _partition_findings([volume.device for volume in group.physical], layout, machine)
     yield _present("volume group", layout.volume_group, group is not None)
-    if array:
+    if array or (group and not level.array):
         for link in chain.links(numbers_of(machine, array, group)):
             yield _aligned(link)
     if group:
@@ -100,15 +104,19 @@ def _array_findings(array: Array, layout: Layout, level: Level, machine: Machine
         yield Finding(
             "array", f"{array.name}, bitmap", expected, array.bitmap, array.has_bitmap == (expected == "internal")
         )
+
+
+def _partition_findings(devices: Sequence[str], layout: Layout, machine: Machine) -> Iterator[Finding]:
+    """The partitions that the layout lies on, and the tables that they stand in."""
     labels = {part.name: part.label for disk in machine.disks for part in disk.partitions}
     mark = f"{OURS}:{layout.volume_group}:"[:28]
-    for member in array.members:
-        label = labels.get(member.device, "")
+    for device in devices:
+        label = labels.get(device, "")
         ours = label.startswith(mark)
-        yield Finding("partition", f"{_disk(machine, member.device)}, name", f"{mark}…", label or "none", ours)
+        yield Finding("partition", f"{_disk(machine, device)}, name", f"{mark}…", label or "none", ours)
     for disk in machine.disks:
         copies = sum(1 for signature in disk.signatures if signature.type == "gpt")
-        if any(machine.disk_of(member.device) == disk.name for member in array.members):
+        if any(machine.disk_of(device) == disk.name for device in devices):
             yield _same("partition", f"{disk.key}, copies of the table", "2", str(copies))
 
 
@@ -132,7 +140,7 @@ def _volume_findings(
     yield _same("file system", subject, TITLES[wanted.filesystem], found)
     if filesystem is None or filesystem.type != wanted.filesystem:
         return
-    yield from _stripe_findings(subject, layout, level, filesystem)
+    yield from _stripe_findings(subject, _stripe(layout, level, machine, group), filesystem)
     said = options(Marks("", layout.volume_group), name, wanted, machine.host.kernel)
     yield from _use_findings(subject, wanted, said, machine, volume)
     path = wanted.mount or NOWHERE
@@ -147,8 +155,8 @@ def _volume_findings(
     yield Finding("fstab", wanted.mount or subject, expected, "; ".join(lines) or "no line", kept)
 
 
-def _stripe_findings(subject: str, layout: Layout, level: Level, filesystem: Filesystem) -> Iterator[Finding]:
-    wanted = KINDS[filesystem.type].stripes(_chunk(layout, level), level.data_disks(layout.active_disks))
+def _stripe_findings(subject: str, stripe: tuple[int, int], filesystem: Filesystem) -> Iterator[Finding]:
+    wanted = KINDS[filesystem.type].stripes(*stripe)
     if wanted is None:
         return
     for what, expected, found in (
@@ -173,6 +181,14 @@ def _use_findings(
         seen = [word for word in said if word == "noatime"] + ["inode64"] * (wanted.filesystem == "xfs")
         shown = ", ".join(sorted(mount.options))
         yield Finding("mount", f"{path}, options", ", ".join(seen), shown, set(seen) <= mount.options)
+
+
+def _stripe(layout: Layout, level: Level, machine: Machine, group: VolumeGroup | None) -> tuple[int, int]:
+    """What file systems are to know: the element that is dealt out, and over how many disks."""
+    if level.array:
+        return _chunk(layout, level), level.data_disks(layout.active_disks)
+    numbers = numbers_of(machine, None, group)
+    return numbers.chunk, numbers.width // (numbers.chunk or numbers.width)
 
 
 def _chunk(layout: Layout, level: Level) -> int:

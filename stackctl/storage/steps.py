@@ -10,7 +10,6 @@ from stackctl.storage.alignment import Geometry
 from stackctl.storage.filesystems import KINDS, NOWHERE, options
 from stackctl.storage.levels import level_of
 from stackctl.storage.marks import FSTAB_OPTION, GROUP_TAG, NEW_TAG, Marks
-from stackctl.storage.ownership import RAID_PARTITION
 from stackctl.storage.plan import Command, Step
 from stackctl.storage.wiping import Release
 from stackctl.units import KIB, MIB, format_size
@@ -59,13 +58,13 @@ def wipe(disk: Disk, holds: Sequence[str]) -> Step:
     )
 
 
-def partition(disk: Disk, marks: Marks, geometry: Geometry) -> Step:
-    """Claim a disk, clear the place of its partition, and write the table."""
+def partition(disk: Disk, marks: Marks, geometry: Geometry, kind: str) -> Step:
+    """Claim a disk, clear the place of its partition, and write the table; ``kind`` is the partition's GPT type."""
     key, sector = disk.key, disk.limits.logical_block
     start, size = geometry.start_on(disk), geometry.partition_size
     table = (
         "label: gpt\n"
-        f"start={start // sector}, size={size // sector}, type={RAID_PARTITION.upper()}, "
+        f"start={start // sector}, size={size // sector}, type={kind.upper()}, "
         f'name="{marks.partition_label}"\n'
     )
     return Step(
@@ -174,8 +173,10 @@ def assemble(disks: Sequence[Disk], marks: Marks, uuid: str) -> Step:
     )
 
 
-def group(disks: Sequence[Disk], marks: Marks, geometry: Geometry, *, orphan: bool) -> Step:
-    """Make the volume group on the array; what an unfinished run has left of one goes first."""
+def group(disks: Sequence[Disk], marks: Marks, geometry: Geometry, *, array: bool, orphan: bool) -> Step:
+    """Make the volume group on the array, or without one on the disk; what an unfinished run has left goes first."""
+    keys = tuple(disk.key for disk in disks)
+    below = marks.array_path if array else f"{{partition:{keys[0]}}}"
     create = _command(
         "vgcreate",
         "--yes",
@@ -183,16 +184,16 @@ def group(disks: Sequence[Disk], marks: Marks, geometry: Geometry, *, orphan: bo
         f"--dataalignment={geometry.width // KIB}k",
         f"--physicalextentsize={geometry.extent_size // KIB}k",
         marks.group,
-        marks.array_path,
+        below,
     )
-    cleared = _command("wipefs", "--all", marks.array_path)
+    cleared = _command("wipefs", "--all", below)
     return Step(
         id=f"group:{marks.group}",
         kind="group",
         title=f"Make the volume group {marks.group}: data aligned to {format_size(geometry.width)}, "
         f"extents of {format_size(geometry.extent_size)}",
-        disks=tuple(disk.key for disk in disks),
-        params={"name": marks.group, "tag": GROUP_TAG, "path": marks.array_path},
+        disks=keys,
+        params={"name": marks.group, "tag": GROUP_TAG, "path": marks.array_path if array else ""},
         commands=(cleared, create) if orphan else (create,),
     )
 

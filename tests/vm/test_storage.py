@@ -228,7 +228,8 @@ def test_the_mounts_survive_a_reboot(server: Server) -> None:
     assert server.ssh("ls /srv/database").stdout.split() == ["kept"]
 
 
-RAIDS = {
+RAIDS: dict[str, dict[str, Any]] = {
+    "none": {"level": "none"},
     "raid0": {"level": 0},
     "raid1": {"level": 1},
     "raid5": {"level": 5},
@@ -240,17 +241,21 @@ RAIDS = {
 
 
 def test_every_level_is_made_read_back_and_found_again(blank: Server, raid: str) -> None:
-    wanted = layout(raid=RAIDS[raid], volumes=EVERY_KIND)
+    disks = {"count": 4, "size": ">= 1 GB"} if raid != "none" else {"count": 1, "serial": SERIALS[:1]}
+    wanted = layout(disks=disks, raid=RAIDS[raid], volumes=EVERY_KIND)
     blank.apply(wanted=wanted)
     assert blank.wrong(f"applied-{raid}", wanted) == []
     machine = Found.from_facts(blank.facts())
     found = audit(machine)
     assert (found.faults, found.costs) == ((), ())
-    stripe = of_array(machine.arrays[0])
-    for shift in (0, 63 * 512):
-        predicted = float(stripe.reads(PAGE, shift)) if stripe else 1.0
-        assert blank.reads_of_disks(shift) == pytest.approx(predicted, abs=0.01)
-    blank.ssh("umount /srv/*; swapoff -a; vgchange -qq -an; mdadm -q --stop /dev/md/data; udevadm settle")
+    for array in machine.arrays:
+        stripe = of_array(array)
+        for shift in (0, 63 * 512):
+            predicted = float(stripe.reads(PAGE, shift)) if stripe else 1.0
+            assert blank.reads_of_disks(shift) == pytest.approx(predicted, abs=0.01)
+    assert len(machine.arrays) == (raid != "none")
+    stopped = "mdadm -q --stop /dev/md/data; " if machine.arrays else ""
+    blank.ssh(f"umount /srv/*; swapoff -a; vgchange -qq -an; {stopped}udevadm settle")
     blank.apply(wanted=wanted)
     assert blank.wrong(wanted=wanted) == []
     assert blank.plan(wanted=wanted).steps == ()

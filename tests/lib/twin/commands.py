@@ -79,6 +79,9 @@ def _signatures(server: TwinServer, name: str) -> list[dict]:
         found += [(s.type, s.offset, s.uuid, s.label) for s in part.signatures]
         if part.member:
             found.append(("linux_raid_member", 4096, part.member.array, f"any:{part.member.name}"))
+        group = next((group for group in server.groups if group.device == name), None)
+        if group or part.orphan:
+            found.append(("LVM2_member", 536, group.physical_uuid if group else "orphan", ""))
     for array in server.arrays:
         if array.device == name and array.state != "inactive":
             found += [(s.type, s.offset, s.uuid, s.label) for s in array.signatures]
@@ -155,6 +158,10 @@ def _lvm(server, words, stdin, half):
         if array.orphan and not any(group.device == array.device for group in server.groups):
             pv = physical(array.device, "orphan", None, array.size, 0)
             parts.append({"vg": [], "pv": [pv], "lv": [], "pvseg": [], "seg": []})
+    for name, part in server.parts().items():
+        if part.orphan and not any(group.device == name for group in server.groups):
+            pv = physical(name, "orphan", None, part.size, 0)
+            parts.append({"vg": [], "pv": [pv], "lv": [], "pvseg": [], "seg": []})
     return "  an advisory line\n" + json.dumps({"report": parts})
 
 
@@ -173,7 +180,8 @@ def _wipefs(server, words, stdin, half):
         part = server.parts().get(name)
         if part:
             part.signatures.clear()
-            part.member = None
+            part.member, part.orphan = None, False
+            server.groups = [group for group in server.groups if group.device != name]
         for array in server.arrays:
             if array.device == name or name == f"md/{array.name}":
                 array.signatures.clear()
@@ -195,6 +203,9 @@ def _blkdiscard(server, words, stdin, half):
             if offset == 0:
                 with (server.root / "dev" / name).open("r+b") as file:
                     file.write(bytes(MIB))
+            for part in disk.parts:
+                if offset <= part.start < offset + length:
+                    part.orphan = False
     part = server.parts().get(name)
     if part and offset == 0 and not half:
         part.member = None
@@ -222,6 +233,13 @@ def anchor(server: TwinServer, array: Array) -> tuple[str, int]:
     return disk.serial, part.start + part.member.data_offset
 
 
+def partition_anchor(server: TwinServer, device: str) -> tuple[str, int]:
+    """The same for a partition that carries a group itself."""
+    return next(
+        (disk.serial, part.start) for disk in server.disks for part in disk.parts if disk.part_name(part) == device
+    )
+
+
 def _blockdev(server, words, stdin, half):
     (name,) = _names(words)
     disk = server.disk(name)
@@ -239,7 +257,10 @@ def _sfdisk(server, words, stdin, half):
     part = Part(1, int(fields["start"]) * disk.logical, int(fields["size"]) * disk.logical, fields["name"])
     part.type = fields["type"].lower()
     if disk.parts and disk.parts[0].start == part.start:
-        part.member = disk.parts[0].member  # the table is written, not what it describes
+        part.member, part.orphan = (
+            disk.parts[0].member,
+            disk.parts[0].orphan,
+        )  # the table is written, not what it describes
     disk.table, disk.table_id, disk.copies, disk.parts = "gpt", new_uuid(), 1 if half else 2, [part]
     if half:
         disk.parts = []
@@ -345,9 +366,10 @@ def _array(server: TwinServer, words: tuple[str, ...]) -> Array:
 
 
 def _vgcreate(server, words, stdin, half):
-    array = _array(server, words)
+    part = server.parts().get(_names(words[-1:])[0])
+    below = part or _array(server, words)
     if half:
-        array.orphan = True
+        below.orphan = True
         return ""
     width = int(_option(words, "--dataalignment").removesuffix("k")) * 1024
     extent = int(_option(words, "--physicalextentsize").removesuffix("k")) * 1024
@@ -355,11 +377,12 @@ def _vgcreate(server, words, stdin, half):
     if any(group.name == name for group in server.groups):
         raise RefusalError(f'A volume group called "{name}" already exists.')
     start = -(-MIB // width) * width
+    device = _names(words[-1:])[0] if part else below.device
     server.groups.append(
-        Group(name, array.device, extent, (array.size - start) // extent, start, {_option(words, "--addtag")})
+        Group(name, device, extent, (below.size - start) // extent, start, {_option(words, "--addtag")})
     )
-    server.groups[-1].anchor = anchor(server, array)
-    array.orphan = False
+    server.groups[-1].anchor = partition_anchor(server, device) if part else anchor(server, below)
+    below.orphan = False
     return ""
 
 

@@ -77,6 +77,7 @@ class TwinServer:
         self.arrays = commands.assembled(self)
         running = {array.device for array in self.arrays if array.state != "inactive"}
         moved = {commands.anchor(self, array): array.device for array in self.arrays}
+        running |= set(self.parts())
         for group in self.groups:
             group.device = moved.get(group.anchor, group.device)
             for volume in group.volumes:

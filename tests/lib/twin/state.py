@@ -45,6 +45,8 @@ class Part:
     type: str = "a19d880f-05fc-4d3b-a006-743f0f84911e"
     signatures: list[Signature] = field(default_factory=list)
     member: Member | None = None
+    orphan: bool = False
+    """A physical volume without a group."""
 
 
 @dataclass
@@ -58,6 +60,8 @@ class Disk:
     transport: str | None = None
     logical: int = 512
     physical: int = 512
+    minimum: int = 0
+    """0 is one physical block."""
     optimal: int = 0
     rotational: bool = True
     read_only: bool = False

@@ -108,7 +108,8 @@ def _devices(server: TwinServer, want: Files) -> None:
         _block(want, folder, disk.size, numbers[disk.name], holders[disk.name])
         want.values(folder, ro=int(disk.read_only), removable=int(disk.removable), diskseq=server.sequence(disk))
         want.values(folder, alignment_offset=disk.alignment_offset)
-        _limits(want, folder, disk.logical, disk.physical, disk.physical, disk.optimal, int(disk.rotational))
+        smallest = disk.minimum or disk.physical
+        _limits(want, folder, disk.logical, disk.physical, smallest, disk.optimal, int(disk.rotational))
         want.links[f"sys/class/block/{disk.name}"] = folder
         want.nodes[disk.name] = disk.size
         for part in disk.parts if disk.table != "gpt" or disk.copies else ():

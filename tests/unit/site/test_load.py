@@ -119,7 +119,7 @@ WRONG = [
     (LAYOUT.replace("{count: 4}", "{}"), ["stack.yml:7: layouts.r.disks.count: is missing"]),
     (LAYOUT.replace("{count: 4}", "{count: 4, size: big}"), ["stack.yml:7: layouts.r.disks.size: 'big' is not a size; write it like 64 KiB, 500 GB or 4096"]),
     (LAYOUT.replace("{count: 4}", "{count: 4, size: '1,5 TB'}"), ["stack.yml:7: layouts.r.disks.size: '1,5 TB' is not a size with an operator, such as '>= 500 GB'"]),
-    (LAYOUT + "    raid: {level: 7}\n", ["stack.yml:9: layouts.r.raid.level: the number 7 is not a known value; known: 0, 1, 5, 6, 10"]),
+    (LAYOUT + "    raid: {level: 7}\n", ["stack.yml:9: layouts.r.raid.level: the number 7 is not a known value; known: 0, 1, 5, 6, 10, none"]),
     (LAYOUT + "    raid: {chunk: 48 KiB}\n", ["stack.yml:9: layouts.r.raid.chunk: 48 KiB is not a power of two of at least 4 KiB"]),
     (LAYOUT + "    raid: {chunk: lots}\n", ["stack.yml:9: layouts.r.raid.chunk: 'lots' is not a size; write it like 64 KiB, 500 GB or 4096"]),
     (LAYOUT.replace("rest", "half"), ["stack.yml:8: layouts.r.volumes.d.size: 'half' is neither a size (200 GiB), a share (50%) nor `rest`"]),

@@ -123,7 +123,7 @@ def test_another_level_is_refused(tmp_path, made, asked, words):
         ({"level": 5}, 2, "RAID5 needs at least 3 disks, not 2"),
         ({"level": 6}, 3, "RAID6 needs at least 4 disks, not 3"),
         ({"level": 10}, 5, "RAID10 needs an even number of disks, at least 4, not 5"),
-        ({"level": 4}, 4, "0, 1, 5, 6 or 10"),
+        ({"level": 4}, 4, "0, 1, 5, 6, 10 or 'none'"),
         ({"level": 5, "layout": "far"}, 4, "a matter of RAID10, not of RAID5"),
         ({"level": 1, "chunk": "64 KiB"}, 2, "RAID1 has no chunk"),
         ({"level": 10, "layout": "near3"}, 4, "'near', 'far' or 'offset'"),

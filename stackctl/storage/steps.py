@@ -291,7 +291,8 @@ def use(marks: Marks, name: str, volume: Volume) -> Step:
     """Mount a volume as fstab says, or swap to it."""
     device = f"/dev/{marks.group}/{name}"
     if volume.mount is None:
-        words = ("--options", ",".join(volume.options)) if volume.options else ()
+        # in one word: swapon takes the option's value from no other (util-linux 2.38)
+        words = (f"--options={','.join(volume.options)}",) if volume.options else ()
         return Step(
             id=f"swapon:{marks.group}/{name}",
             kind="swapon",

@@ -1,11 +1,19 @@
 """Where data lies: on which mounted volume of the host's layout."""
 
+from collections.abc import Mapping
 from pathlib import PurePosixPath
+from typing import Any
 
 import pytest
 
+from stackctl.site.models import Layout
 from stackctl.validation.inventory import Target
 from stackctl.validation.system import System
+
+
+def layout_of(plain: Mapping[str, Any]) -> Layout:
+    """The layout in a host's variables, which have its ``name`` beside."""
+    return Layout.model_validate({key: value for key, value in plain.items() if key != "name"})
 
 
 def wrong_place(target: Target, system: System, directory: str) -> str | None:
@@ -13,13 +21,14 @@ def wrong_place(target: Target, system: System, directory: str) -> str | None:
 
     Not made where there is no layout, or the directory is meant to lie elsewhere.
     """
-    layout = target.get("storage_layout")
-    if layout is None:
+    plain = target.get("storage_layout")
+    if plain is None:
         pytest.skip("this host has no layout: its data lies where its disks' owner put it")
+    layout = layout_of(plain)
     found = system.paths[directory]
     if found is None or not found.directory:
         return f"there is no directory {directory}"
-    mounts = {volume["mount"]: volume["filesystem"] for volume in layout["volumes"].values() if volume.get("mount")}
+    mounts = {path: layout.volumes[name].filesystem for name, path in layout.mounts.items()}
     if not any(PurePosixPath(directory).is_relative_to(mount) for mount in mounts):
         pytest.skip(f"{directory} is meant to lie outside of the layout's volumes")
     if found.mount not in mounts:

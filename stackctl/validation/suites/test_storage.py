@@ -14,6 +14,7 @@ from stackctl.validation.connection import Node
 from stackctl.validation.inventory import Target
 from stackctl.validation.layers import Layers
 from stackctl.validation.probes import initramfs
+from stackctl.validation.volumes import layout_of
 
 CONF = "etc/mdadm/mdadm.conf"
 
@@ -21,7 +22,7 @@ CONF = "etc/mdadm/mdadm.conf"
 @pytest.fixture(scope="module")
 def layout(target: Target) -> Layout:
     """The host's layout in the site."""
-    return Layout.model_validate({key: value for key, value in target["storage_layout"].items() if key != "name"})
+    return layout_of(target["storage_layout"])
 
 
 @pytest.fixture(scope="module")

@@ -457,6 +457,8 @@ def _mkswap(server, words, stdin, half):
 
 
 def _swapon(server, words, stdin, half):
+    if "--options" in words:
+        raise RefusalError("cannot open the options: No such file or directory")  # as util-linux 2.38 does
     _, volume = _volume(server, words[-1])
     if volume.filesystem is None or volume.filesystem.type != "swap":
         raise RefusalError("read swap header failed")

@@ -31,7 +31,7 @@ def test_each_is_made_with_its_own_words(tmp_path):
     assert "mkfs.xfs -q -f -L database -d su=64k,sw=2 -l su=64k /dev/data/database" in said
     assert "mkfs.ext4 -q -F -L documents -b 4096 -E stride=16,stripe_width=32 /dev/data/documents" in said
     assert "mkswap --quiet -L swap /dev/data/swap" in said
-    assert "swapon --options pri=5,discard /dev/data/swap" in said
+    assert "swapon --options=pri=5,discard /dev/data/swap" in said
     assert [line for line in said if line.startswith("mount ")] == [
         "mount /srv/database",
         "mount /srv/documents",

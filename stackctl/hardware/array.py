@@ -70,6 +70,11 @@ class Member:
     state: str
     data_offset: int
 
+    @property
+    def works(self) -> bool:
+        """Whether the array uses it, or would: it has not failed."""
+        return "faulty" not in self.state
+
 
 @dataclass(frozen=True, slots=True)
 class Array:

@@ -193,6 +193,14 @@ def _bitmap_done(step: Step, context: Context) -> bool:
     return has == bool(step["params"]["bitmap"] == "internal")
 
 
+def _joined(step: Step, context: Context) -> bool:
+    """Whether a partition of the disk hangs in the array."""
+    (key,) = step["disks"]
+    device = context.system.link(_array_path(step)) or ""
+    members = block_devices(context.system).get(device, {}).get("array", {}).get("members", {})
+    return bool(set(context.devices.partitions(key)) & set(members))
+
+
 def _assemble_done(step: Step, context: Context) -> bool:
     blocks = block_devices(context.system)
     return any(
@@ -353,6 +361,8 @@ KINDS: dict[str, Kind] = {
     "partition": Kind(_partition_done, check=_free_check, before=_partition_before, after=_partition_after),
     "array": Kind(_array_done, before=_array_before, after=_array_after),
     "bitmap": Kind(_bitmap_done),
+    "leave": Kind(lambda step, context: not _joined(step, context), after=_settle),
+    "join": Kind(_joined, after=_settle),
     "assemble": Kind(_assemble_done, after=_array_after),
     "group": Kind(_group_done, after=_settle),
     "unclaim": Kind(_unclaim_done, before=_unclaim_before),

@@ -13,7 +13,7 @@ FIRST_START = 1 * MIB
 """Where the first partition begins, where nothing asks for more: the custom since 2009, a multiple of every
 physical block and every usual chunk."""
 
-_TABLE_RESERVE = 1 * MIB
+TABLE_RESERVE = 1 * MIB
 """Kept free at the end of a disk, for the second copy of the partition table."""
 PAGE = 4 * KIB
 """What a file system and the kernel's cache deal in at the least."""
@@ -84,12 +84,12 @@ class Geometry:
         return self.partition_start + disk.alignment_offset
 
 
-def geometry(disks: Sequence[Disk], level: Level, chunk: int, *, spares: int = 0) -> Geometry:
-    """The numbers of a layout of ``level`` with ``chunk`` over ``disks``, ``spares`` of which wait.
+def geometry(disks: Sequence[Disk], level: Level, chunk: int, *, active: int | None = None) -> Geometry:
+    """The numbers of a layout of ``level`` with ``chunk`` over ``disks``, of which ``active`` hold data or parity.
 
     Numbers that do not fit (a disk smaller than what is reserved) come out as no extents, never negative.
     """
-    active = len(disks) - spares
+    active = len(disks) if active is None else active
     chunk = chunk if level.array else PAGE
     common = math.lcm(*(grain_of(disk, chunk) for disk in disks))
     if level.array:
@@ -99,7 +99,7 @@ def geometry(disks: Sequence[Disk], level: Level, chunk: int, *, spares: int = 0
         chunk, data_disks = (stripe.element, stripe.data) if stripe else (0, 1)
     element = chunk or math.lcm(common, PAGE)
     start = round_up(FIRST_START, common)
-    room = min(disk.size - _TABLE_RESERVE - disk.alignment_offset for disk in disks) - start
+    room = min(disk.size - TABLE_RESERVE - disk.alignment_offset for disk in disks) - start
     size = max(room, 0) // MIB * MIB
     offset = data_offset(size, math.lcm(element, common)) if level.array else 0
     piece = element * level.far

@@ -44,6 +44,10 @@ class Holding:
     """Arrays of an unfinished run, in the way of a new one."""
     orphan: bool = False
     """The kept array, or the partition of a disk as it is, carries a physical volume of an unfinished run."""
+    lacking: int = 0
+    """How many members a finished array has lost."""
+    joining: tuple[Contents, ...] = ()
+    """The disks that take their places."""
     conflicts: tuple[str, ...] = field(default=())
     """Why what is there cannot be this layout, although it carries its marks."""
     notes: tuple[str, ...] = ()
@@ -55,9 +59,9 @@ class Holding:
 
 
 def holding(
-    contents: Sequence[Contents], machine: Machine, marks: Marks, level: Level, geometry: Geometry
+    contents: Sequence[Contents], machine: Machine, marks: Marks, level: Level, geometry: Geometry, count: int
 ) -> Holding:
-    """What is there of the layout on its disks, foreign ones left out of account.
+    """What is there of the layout on its disks, of which it wants ``count``; foreign ones are left out of account.
 
     Raises MissingToolError when the server lacks the tools to tell.
     """
@@ -68,12 +72,12 @@ def holding(
             _finished_bare(found, machine, marks) if finished else _unfinished_bare(found, machine, geometry, level)
         )
     if finished:
-        return _finished(tuple(contents), machine, marks, level, geometry)
+        return _finished(tuple(contents), machine, marks, level, geometry, count)
     return _unfinished(tuple(contents), machine, marks, level, geometry)
 
 
 def _finished(
-    contents: tuple[Contents, ...], machine: Machine, marks: Marks, level: Level, geometry: Geometry
+    contents: tuple[Contents, ...], machine: Machine, marks: Marks, level: Level, geometry: Geometry, count: int
 ) -> Holding:
     parts = {found.partition.name for found in contents if found.partition}
     members = [member for member in machine.members if member.device in parts]
@@ -93,14 +97,33 @@ def _finished(
         return Holding(contents, True, array, conflicts=("its array holds no volume group",))
     if group.name != marks.group or GROUP_TAG not in group.tags:
         return Holding(contents, True, array, conflicts=(f"its array holds the volume group {group.name}, not ours",))
-    notes = []
-    if not array.whole:
-        missing = array.disks - len(array.slots)
-        notes.append(
-            f"the array {array.name} runs without {missing} of its {array.disks} members: "
-            "it is left as it is, and lives on one disk fewer"
-        )
-    return Holding(contents, True, array, group, notes=tuple(notes))
+    lacking = max(count - sum(1 for member in array.members if member.works), 0)
+    joining = tuple(found for found in contents if _can_join(found, array))[:lacking]
+    notes = tuple(_shortage(array, lacking - len(joining), contents, joining))
+    return Holding(contents, True, array, group, lacking=lacking, joining=joining, notes=notes)
+
+
+def works_in(found: Contents, array: Array) -> bool:
+    """Whether the disk is a member of the array that has not failed."""
+    device = found.partition.name if found.partition else ""
+    return any(member.device == device and member.works for member in array.members)
+
+
+def _can_join(found: Contents, array: Array) -> bool:
+    """Blank, or prepared for it by a run that did not finish; never a disk that the array has put out."""
+    return found.state in (State.BLANK, State.UNFINISHED) and not works_in(found, array)
+
+
+def _shortage(array: Array, lacking: int, contents: Sequence[Contents], joining: Sequence[Contents]) -> Iterator[str]:
+    """What is to be said of an array that lacks members still, or rebuilds what it has lost."""
+    missing = array.disks - len(array.slots)
+    if lacking:
+        there = [found.disk.key for found in contents if found not in joining and not works_in(found, array)]
+        how = " or ".join(f"--wipe {key}" for key in there) or "plug in a disk that the layout takes, and apply again"
+        what = f"{missing} of its {array.disks} members" if missing else f"{lacking} of its spares"
+        yield f"the array {array.name} runs without {what}: {how}"
+    elif array.degraded and not missing:
+        yield f"the array {array.name} rebuilds what it has lost"
 
 
 def _unfinished(

@@ -8,7 +8,7 @@ from stackctl.hardware.disk import Disk
 from stackctl.hardware.machine import Machine
 from stackctl.site.models import Layout
 from stackctl.site.values import TITLES
-from stackctl.storage import alignment, chain, steps
+from stackctl.storage import alignment, chain, joining, steps
 from stackctl.storage.alignment import Geometry
 from stackctl.storage.chain import Numbers, Stripes
 from stackctl.storage.contents import Contents, State, contents
@@ -38,13 +38,14 @@ def plan(host: str, layout: Layout, machine: Machine, wipe: frozenset[str] = fro
     level = level_of(layout.raid)
     disks = select(layout.disks, machine, marks)
     _check_sectors(disks)
-    geometry = alignment.geometry(disks, level, layout.raid.chunk, spares=layout.raid.spares)
+    geometry = alignment.geometry(disks, level, layout.raid.chunk, active=layout.active_disks)
     found = contents(disks, machine, marks, array=level.array)
-    held = holding(found, machine, marks, level, geometry)
+    count = layout.disks.count
+    held = holding(found, machine, marks, level, geometry, count)
     wiped = released(held, machine, wipe)
     if wiped:
         found = tuple(Contents(f.disk, State.BLANK, f.holds, (), None) if f.disk in wiped else f for f in found)
-        held = holding(found, machine, marks, level, geometry)
+        held = holding(found, machine, marks, level, geometry, count)
     check_names(layout, machine, marks, held, wiped)
     return _Draft(layout, machine, marks, level, geometry, held, wiped).plan()
 
@@ -100,7 +101,10 @@ class _Draft:
 
     def _disk(self, found: Contents) -> PlannedDisk:
         disk = found.disk
-        if disk in self.wiped:
+        if any(found.disk == disk for found in self.held.joining):
+            first = "everything on it is destroyed, then it" if disk in self.wiped else "it"
+            fate = f"{first} takes a place in the array that a lost disk has left"
+        elif disk in self.wiped:
             fate = "everything on it is destroyed, then it is prepared"
         elif self.held.finished:
             fate = "kept: it carries this layout" if found.partition else "left alone"
@@ -114,9 +118,11 @@ class _Draft:
         yield from self._clearing()
         if not self.held.finished:
             yield from self._array_and_group()
-        elif self._bitmap_differs():
+        yield from joining.join(self.held, self.marks, self.level, self.geometry)
+        if self.held.finished and self._bitmap_differs():
             yield steps.bitmap(self.marks, self.layout.raid)
-        claims = [disk for disk in self.disks if not self.held.finished or claimed(disk, self.marks)]
+        fresh = [found.disk for found in self.held.joining]
+        claims = [disk for disk in self.disks if not self.held.finished or disk in fresh or claimed(disk, self.marks)]
         if claims:
             yield steps.unclaim(claims, self.marks)
         named = self._array_is_named()
@@ -133,6 +139,9 @@ class _Draft:
     def _clearing(self) -> Iterator[Step]:
         """What must go before anything is made: what the operator has released, what an unfinished run left."""
         what = release(self.wiped, self.machine)
+        if self.held.finished and self.held.array:  # what is kept is not stopped for a member that it has put out
+            what = what.without(self.held.array, self.held.group)
+            yield from joining.leave(self.wiped, self.held.array, self.marks)
         if what.groups or what.arrays:
             yield steps.release(self.wiped, what, unfinished=False)
         for found in self.held.contents:
@@ -221,6 +230,7 @@ class _Draft:
         held, geometry = self.held, self.geometry
         if held.array or (held.group and not self.level.array):
             numbers = numbers_of(self.machine, held.array, held.group)
+            numbers = replace(numbers, members=(*numbers.members, *joining.members(held, geometry)))
         else:
             numbers = Numbers(
                 members=tuple(

@@ -96,7 +96,7 @@ def _array_findings(array: Array, layout: Layout, level: Level, machine: Machine
         yield _same("array", f"{array.name}, layout", f"{level.layout_number:#x}", f"{array.layout:#x}")
     yield _same("array", f"{array.name}, chunk", format_size(_chunk(layout, level)), format_size(array.chunk))
     yield _same("array", f"{array.name}, members", f"{count} of {count}", f"{len(array.slots)} of {array.disks}")
-    waiting = sum(1 for member in array.members if member.slot is None and "faulty" not in member.state)
+    waiting = sum(1 for member in array.members if member.slot is None and member.works)
     if spares or waiting:
         yield _same("array", f"{array.name}, spares", str(spares), str(waiting))
     if level.redundant:

@@ -6,16 +6,20 @@ from stackctl.errors import InputError, RefusedError
 from stackctl.hardware.disk import Disk
 from stackctl.hardware.machine import Machine
 from stackctl.storage.contents import Contents
-from stackctl.storage.ownership import Holding
+from stackctl.storage.ownership import Holding, works_in
 from stackctl.storage.wiping import objections
+
+_CANNOT = "these disks cannot be wiped as they are:\n"
+_NOT_WIPED = "--wipe takes no disk that is in use, nor one whose contents lie on other disks too"
 
 
 def released(held: Holding, machine: Machine, wipe: frozenset[str]) -> tuple[Disk, ...]:
     """The disks of the layout that will be wiped by the operator's word.
 
-    A layout that is complete is kept whatever the word, and disks beside it are left alone. Raises RefusedError
-    when a disk holds what is neither ours nor released, or is released but in use; InputError when the word
-    names a disk of this server that the layout does not take, or more than one disk.
+    A layout that is complete is kept whatever the word; other disks are left alone, but for those that are to
+    take the places of members that it has lost. Raises RefusedError when a disk holds what is neither ours nor
+    released, or is released but in use; InputError when the word names a disk of this server that the layout does
+    not take, or more than one disk.
     """
     for word in sorted(wipe):
         meant = [disk.title for disk in machine.disks if word in (disk.serial, disk.wwn)]
@@ -29,7 +33,7 @@ def released(held: Holding, machine: Machine, wipe: frozenset[str]) -> tuple[Dis
             hint="only disks of the layout are wiped",
         )
     if held.finished and not held.conflicts:
-        return ()
+        return _replacing(held, machine, named)
     reasons = {found.disk: why for found in held.contents if (why := _reasons(found, held))}
     unnamed = [disk for disk in reasons if disk not in named]
     wiped = [disk for disk in reasons if disk in named]
@@ -43,9 +47,25 @@ def released(held: Holding, machine: Machine, wipe: frozenset[str]) -> tuple[Dis
         )
     if in_use:
         raise RefusedError(
-            "these disks cannot be wiped as they are:\n" + _listed(list(in_use.items())),
-            hint="--wipe takes no disk that is in use, nor one whose contents lie on other disks too",
+            _CANNOT + _listed(list(in_use.items())),
+            hint=_NOT_WIPED,
         )
+    return tuple(wiped)
+
+
+def _replacing(held: Holding, machine: Machine, named: Sequence[Disk]) -> tuple[Disk, ...]:
+    """The named disks that take the places of lost members of a complete layout: foreign ones, or those put out."""
+    array = held.array
+    if array is None:
+        return ()
+    wiped = [
+        found.disk
+        for found in held.contents
+        if found.disk in named and found not in held.joining and not works_in(found, array)
+    ][: held.lacking - len(held.joining)]
+    put_out = {found.disk for found in held.contents if found.partition}
+    if in_use := {disk: why for disk in wiped if disk not in put_out and (why := objections(disk, wiped, machine))}:
+        raise RefusedError(_CANNOT + _listed(list(in_use.items())), hint=_NOT_WIPED)
     return tuple(wiped)
 
 

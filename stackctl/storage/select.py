@@ -29,8 +29,9 @@ def select(selector: DiskSelector, machine: Machine, marks: Marks) -> tuple[Disk
     """The disks that the layout takes, in the order of their serial numbers.
 
     Disks that carry the layout's mark already come first: a disk that is plugged in later does not unsettle a
-    layout that is complete. Raises InputError when too few or too many match, with every disk and its reasons,
-    and RefusedError when a disk cannot be told from another.
+    layout that is complete. An array that runs lives without those that it has lost: they may be fewer then.
+    Raises InputError when too few or too many match, with every disk and its reasons, and RefusedError when a
+    disk cannot be told from another.
     """
     candidates = tuple(candidate(disk, selector, machine) for disk in machine.disks)
     matching = [found.disk for found in candidates if not found.reasons]
@@ -44,13 +45,21 @@ def select(selector: DiskSelector, machine: Machine, marks: Marks) -> tuple[Disk
         )
     chosen = marked if len(marked) == selector.count else matching
     _refuse_twins(chosen, machine)
-    if len(chosen) != selector.count:
+    if len(chosen) != selector.count and not (len(chosen) < selector.count and _runs(machine, marked, marks)):
         number = "no disk matches" if not matching else _count(len(matching), "disk matches", "disks match")
         raise InputError(
             f"the layout takes {_count(selector.count, 'disk', 'disks')}, but {number}:\n" + _table(candidates),
             hint="narrow or widen the layout's `disks` (serial, model, transport, rotational, size, path, exclude)",
         )
     return tuple(sorted(chosen, key=lambda disk: natural(disk.key)))
+
+
+def _runs(machine: Machine, marked: Sequence[Disk], marks: Marks) -> bool:
+    """Whether the layout's array runs, on disks that were all completed."""
+    parts = {part.name for disk in marked if not claimed(disk, marks) for part in disk.partitions}
+    return any(
+        array.running and parts.issuperset(member.device for member in array.members) for array in machine.arrays
+    )
 
 
 def candidate(disk: Disk, selector: DiskSelector, machine: Machine) -> Candidate:

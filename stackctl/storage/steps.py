@@ -154,6 +154,30 @@ def bitmap(marks: Marks, raid: Raid) -> Step:
     )
 
 
+def leave(disk: Disk, marks: Marks) -> Step:
+    """Take a disk that has failed out of its array, which has done without it already."""
+    return Step(
+        id=f"leave:{disk.key}",
+        kind="leave",
+        title=f"Take {disk.key} out of the array {marks.array_name}, which has put it out",
+        disks=(disk.key,),
+        params={"path": marks.array_path},
+        commands=(_command("mdadm", "--manage", marks.array_path, "--remove", f"{{partition:{disk.key}}}"),),
+    )
+
+
+def join(disk: Disk, marks: Marks) -> Step:
+    """Let a disk take a place in the array; the array rebuilds in the background, or it waits as a spare."""
+    return Step(
+        id=f"join:{disk.key}",
+        kind="join",
+        title=f"Add {disk.key} to the array {marks.array_name}",
+        disks=(disk.key,),
+        params={"path": marks.array_path},
+        commands=(_command("mdadm", "--manage", marks.array_path, "--add", f"{{partition:{disk.key}}}"),),
+    )
+
+
 def assemble(disks: Sequence[Disk], marks: Marks, uuid: str) -> Step:
     """Start an array that is complete and does not run."""
     keys = tuple(disk.key for disk in disks)

@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from stackctl.hardware.array import Array
 from stackctl.hardware.disk import Disk, Signature
+from stackctl.hardware.lvm import VolumeGroup
 from stackctl.hardware.machine import Machine
 from stackctl.storage.contents import device_words, words
 
@@ -19,6 +21,13 @@ class Release:
     """Names and UUIDs of volume groups with active volumes."""
     arrays: tuple[tuple[str, str], ...]
     """Names and UUIDs of running arrays."""
+
+    def without(self, array: Array, group: VolumeGroup | None) -> "Release":
+        """The same, but for an array and its group."""
+        return Release(
+            tuple(entry for entry in self.groups if group is None or entry[1] != group.uuid),
+            tuple(entry for entry in self.arrays if entry[1] != array.uuid),
+        )
 
 
 def objections(disk: Disk, wiped: Sequence[Disk], machine: Machine) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Callable
@@ -290,6 +291,8 @@ def _mdadm(server, words, stdin, half):
                 server.part(name).member.bitmap = wanted
             array.bitmap = wanted
         return ""
+    if "--add" in words or "--remove" in words:
+        return _manage(server, words, half)
     members = [name for name in _names(words) if not name.startswith("md/")]
     disks = int(_option(words, "--raid-devices"))
     if len(members) - disks != int(_option(words, "--spare-devices") or 0):
@@ -315,6 +318,31 @@ def _mdadm(server, words, stdin, half):
         for group in server.groups:
             if group.anchor == anchor(server, server.arrays[-1]):
                 group.device = server.arrays[-1].device  # what lay there comes to light again
+    return ""
+
+
+def _manage(server: TwinServer, words: tuple[str, ...], half: bool) -> str:
+    array, name = _array(server, words), _names(words[-1:])[0]
+    if "--remove" in words:
+        if name not in array.members:
+            raise RefusalError(f"hot remove failed for /dev/{name}: No such device or address")
+        if name not in array.failed:
+            raise RefusalError(f"hot remove failed for /dev/{name}: Device or resource busy")
+        if not half:
+            del array.members[name]
+            array.failed.discard(name)
+        return ""
+    if server.holders()[name]:
+        raise RefusalError(f"Cannot open /dev/{name}: Device or resource busy")
+    old = server.part(next(other for other in array.members if other not in array.failed))
+    if server.part(name).size < old.size:
+        raise RefusalError(f"/dev/{name} not large enough to join array")
+    if half:
+        return ""
+    taken = {slot for other, slot in array.members.items() if other not in array.failed}
+    role = next(at for at in range(99) if at not in taken)
+    server.part(name).member = dataclasses.replace(old.member, role=role)
+    array.members[name] = role if role < array.disks else None
     return ""
 
 
@@ -348,8 +376,8 @@ def assembled(server: TwinServer) -> list[Array]:
                 array.device = next(f"md{at}" for at in range(127, 0, -1) if f"md{at}" not in taken)
         array.members[name] = member.role if member.role < member.disks else None
     for array in found.values():
-        whole = sum(1 for slot in array.members.values() if slot is not None) == array.disks
-        array.state = "clean" if whole else "inactive"
+        placed = sum(1 for slot in array.members.values() if slot is not None)
+        array.state = "clean" if placed == array.disks or server.starts_degraded else "inactive"
     return list(found.values())
 
 

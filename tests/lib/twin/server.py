@@ -32,6 +32,8 @@ class TwinServer:
         self.cut: int | None = None
         self.moment = "after"
         self.boots = 0
+        self.starts_degraded = False
+        """Whether arrays that lack members are started, as udev does a while after the last of them."""
         self.stale = False
         self.shown = tree.Files()
         self._numbers: dict[str, str] = {}

@@ -128,6 +128,8 @@ class Array:
     size: int
     members: dict[str, int | None] = field(default_factory=dict)
     """Slots by the kernel's names of the members; None for a spare."""
+    failed: set[str] = field(default_factory=set)
+    """Members that it has put out, and that still hang in it."""
     bitmap: bool = True
     sync: str = "resync"
     state: str = "clean"

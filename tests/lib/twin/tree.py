@@ -138,7 +138,7 @@ def _array(server: TwinServer, array: Array, want: Files, number: str, holders: 
     redundant = array.level != "raid0"
     if redundant:
         want.write(f"{folder}/md/bitmap/location", "+8" if array.bitmap else "none")
-        active = sum(1 for slot in array.members.values() if slot is not None)
+        active = sum(1 for name, slot in array.members.items() if slot is not None and name not in array.failed)
         want.values(f"{folder}/md", degraded=array.disks - active, sync_action=array.sync)
     want.values(
         f"{folder}/md",
@@ -155,6 +155,8 @@ def _array(server: TwinServer, array: Array, want: Files, number: str, holders: 
     for member, slot in array.members.items():
         offset = server.part(member).member.data_offset // 512
         place, state = ("none", "spare") if slot is None else (slot, "in_sync")
+        if member in array.failed:
+            place, state = "none", "faulty"
         want.values(f"{folder}/md/dev-{member}", slot=place, state=state, offset=offset, size=1)
         want.write(f"{folder}/slaves/{member}", "")
     want.links[f"sys/class/block/{array.device}"] = folder

@@ -17,6 +17,7 @@ class Machine:
     """As much of a Machine as choosing looks at."""
 
     mounts = ()
+    arrays = ()
 
     def __init__(self, *disks):
         self.disks = disks

@@ -123,8 +123,8 @@ def main() -> None:
                     sys.exit(f"{name} did not see every host")
                 times[name]["clock"].append(round(time.monotonic() - began, 2))
                 times[name]["processor"].append(round(processor() - used, 2))
-                last = {kind: taken[-1] for kind, taken in times[name].items()}
-                print(f"round {turn + 1}, {name}: {last['clock']} s, processor {last['processor']} s", file=sys.stderr)
+                last = ", ".join(f"{kind} {taken[-1]} s" for kind, taken in times[name].items())
+                print(f"round {turn + 1}, {name}: {last}", file=sys.stderr)
     ratio = {
         kind: round(statistics.median(times["planning"][kind]) / statistics.median(peer), 3)
         for kind, peer in times["ansible-inventory"].items()

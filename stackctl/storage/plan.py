@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -70,13 +70,13 @@ class Plan:
 
         The kernel's names of the disks, notes and the alignment's words have no part in it.
         """
-        plain = self.to_json()
         seen = {
-            "host": plain["host"],
-            "disks": [[disk["key"], disk["fingerprint"]] for disk in plain["disks"]],
-            "steps": plain["steps"],
+            "host": self.host,
+            "disks": [[disk.key, disk.fingerprint] for disk in self.disks],
+            "steps": self.steps,
         }
-        return hashlib.sha256(json.dumps(seen, sort_keys=True).encode()).hexdigest()[:16]
+        text = json.dumps(seen, sort_keys=True, default=_parts, check_circular=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
     def destroys(self) -> tuple[Step, ...]:
@@ -85,7 +85,7 @@ class Plan:
 
     def to_json(self) -> dict[str, Any]:
         """The plan as plain values."""
-        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        plain: dict[str, Any] = json.loads(json.dumps(self, default=_parts))
         for link, shown in zip(self.alignment, plain["alignment"], strict=True):
             shown["off"] = link.off
         return {"format": FORMAT, **plain}
@@ -113,6 +113,11 @@ class Plan:
             )
         except (KeyError, TypeError) as failure:
             raise InputError(f"the plan does not read: {failure!r}", hint="make the plan again") from failure
+
+
+def _parts(value: Any) -> dict[str, Any]:
+    """The fields of a value object, as JSON wants them: what is in them is left to it."""
+    return {name: getattr(value, name) for name in value.__dataclass_fields__}
 
 
 def _step(plain: Mapping[str, Any]) -> Step:

@@ -1,9 +1,9 @@
 """The Machine: everything that was found on a server, frozen."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from stackctl.errors import InputError
 from stackctl.hardware import array as md
@@ -15,6 +15,8 @@ from stackctl.hardware.disk import Disk, Signature, disks_from_facts, partitions
 from stackctl.hardware.filesystem import READERS, Filesystem
 from stackctl.hardware.lvm import LogicalVolume, PhysicalVolume, VolumeGroup, groups_from_facts
 from stackctl.hardware.tables import ArrayEntry, FstabEntry, Mount, fstab, mdadm_conf
+
+_T = TypeVar("_T")
 
 FORMAT = 1
 """The format of the facts that this reader knows."""
@@ -101,8 +103,16 @@ class Machine:
 
     def disk(self, key: str) -> Disk | None:
         """The disk with that serial number or WWN; None where there is none, or more than one."""
-        found = [disk for disk in self.disks if key and key in (disk.serial, disk.wwn)]
+        found = self.named(key)
         return found[0] if len(found) == 1 else None
+
+    def named(self, name: str) -> tuple[Disk, ...]:
+        """The disks with that serial number or WWN: more than one where they cannot be told apart."""
+        return self._named.get(name, ())
+
+    @cached_property
+    def _named(self) -> Mapping[str, tuple[Disk, ...]]:
+        return _grouped((name, disk) for disk in self.disks for name in {disk.serial, disk.wwn} - {""})
 
     def virtual_disk(self, disk: Disk) -> VirtualDisk | None:
         """What of a controller is behind a disk; None for disks that are none of a controller that is known."""
@@ -147,7 +157,11 @@ class Machine:
 
     def mounts_on(self, name: str) -> tuple[Mount, ...]:
         """What is mounted from the named device itself."""
-        return tuple(mount for mount in self.mounts if mount.device == name)
+        return self._mounts_on.get(name, ())
+
+    @cached_property
+    def _mounts_on(self) -> Mapping[str, tuple[Mount, ...]]:
+        return _grouped((mount.device, mount) for mount in self.mounts)
 
     def filesystem(self, device: str) -> Filesystem | None:
         """The file system (or swap space) on the named device."""
@@ -228,11 +242,17 @@ def _with_striping(disk: Disk, controllers: tuple[Controller, ...]) -> Disk:
 
 
 def _partitions(blocks: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
     parts = {name: block for name, block in blocks.items() if block["kind"] == "partition"}
-    for name, block in sorted(parts.items(), key=lambda item: item[1]["partition"]):
-        found[block["disk"]] = (*found.get(block["disk"], ()), name)
-    return found
+    in_order = sorted(parts.items(), key=lambda item: item[1]["partition"])
+    return _grouped((block["disk"], name) for name, block in in_order)
+
+
+def _grouped(pairs: Iterable[tuple[str, _T]]) -> dict[str, tuple[_T, ...]]:
+    """The values of each key, in their order."""
+    found: dict[str, list[_T]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return {key: tuple(values) for key, values in found.items()}
 
 
 def _plain(value: Any) -> Any:

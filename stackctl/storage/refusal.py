@@ -22,7 +22,7 @@ def released(held: Holding, machine: Machine, wipe: frozenset[str]) -> tuple[Dis
     not take, or more than one disk.
     """
     for word in sorted(wipe):
-        meant = [disk.title for disk in machine.disks if word in (disk.serial, disk.wwn)]
+        meant = [disk.title for disk in machine.named(word)]
         if len(meant) > 1:
             raise InputError(f"--wipe {word} names {' and '.join(meant)}", hint="name each by its serial number")
     named = [disk for disk in machine.disks if wipe & ({disk.serial, disk.wwn} - {""})]

@@ -87,9 +87,9 @@ def _reasons(disk: Disk, selector: DiskSelector, machine: Machine) -> Iterator[s
         yield "it cannot be read, or not all of it: it may be failing"
     if carried := _system_mounts(disk, machine):
         yield f"it carries the running system ({', '.join(carried)})"
-    excluded = list(_words(selector.exclude)) if selector.exclude else []
-    if selector.exclude and excluded and not any(_mismatches(disk, selector.exclude)):
-        yield f"excluded by {', '.join(excluded)}"
+    exclude = selector.exclude
+    if exclude and not any(_mismatches(disk, exclude)) and (excluded := ", ".join(_words(exclude))):
+        yield f"excluded by {excluded}"
     yield from _mismatches(disk, selector)
 
 
@@ -99,7 +99,8 @@ def _all_signatures(disk: Disk) -> tuple[Signature, ...]:
 
 def _system_mounts(disk: Disk, machine: Machine) -> list[str]:
     names = (disk.name, *machine.above(disk.name))
-    return [path for path in _SYSTEM if any(m.path == path and m.device in names for m in machine.mounts)]
+    carried = {mount.path for name in names for mount in machine.mounts_on(name)}
+    return [path for path in _SYSTEM if path in carried]
 
 
 def _mismatches(disk: Disk, match: DiskMatch) -> Iterator[str]:
@@ -149,10 +150,8 @@ def _table(candidates: Sequence[Candidate]) -> str:
 def _refuse_twins(chosen: Sequence[Disk], machine: Machine) -> None:
     """A disk must be told from every other by its name: a serial number that two report names neither."""
     for disk in chosen:
-        twins = [
-            other for other in machine.disks if other is not disk and (_names(disk, other) or _names(other, disk))
-        ]
-        names = ", ".join(sorted(other.name for other in (disk, *twins)))
+        twins = _twins(disk, machine)
+        names = ", ".join(sorted({other.name for other in (disk, *twins)}))
         if twins and disk.wwn and all(other.wwn == disk.wwn for other in twins):
             mapped = (machine.mapped(name) for name in machine.above(disk.name))
             held = next((f", held by multipath {name}" for name, uuid in mapped if uuid.startswith("mpath-")), "")
@@ -167,9 +166,14 @@ def _refuse_twins(chosen: Sequence[Disk], machine: Machine) -> None:
             )
 
 
-def _names(disk: Disk, other: Disk) -> bool:
-    """Whether what ``disk`` is named by names ``other`` too."""
-    return bool(disk.key) and disk.key in (other.serial, other.wwn)
+def _twins(disk: Disk, machine: Machine) -> list[Disk]:
+    """Other disks that are named by what names this one, or the other way about."""
+    return [
+        other
+        for name in (disk.serial, disk.wwn)
+        for other in machine.named(name)
+        if other is not disk and name in (disk.key, other.key)
+    ]
 
 
 def _count(number: int, one: str, many: str) -> str:

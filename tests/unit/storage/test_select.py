@@ -16,13 +16,18 @@ MARKS = Marks(HOST, "data")
 class Machine:
     """As much of a Machine as choosing looks at."""
 
-    mounts = ()
     arrays = ()
 
     def __init__(self, *disks):
         self.disks = disks
 
+    def named(self, name):
+        return tuple(disk for disk in self.disks if name and name in (disk.serial, disk.wwn))
+
     def above(self, name):
+        return ()
+
+    def mounts_on(self, name):
         return ()
 
 

@@ -1,6 +1,7 @@
 """Sizes and durations: integers inside, human words at the edges."""
 
 import re
+from functools import lru_cache
 
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 
@@ -45,6 +46,7 @@ def parse_size(text: str | int) -> int:
     return size
 
 
+@lru_cache
 def format_size(size: int) -> str:
     """A size of ``size`` bytes in the largest binary unit that keeps it short: ``64 KiB``, ``1.5 GiB``."""
     value, unit = float(size), "B"

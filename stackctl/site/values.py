@@ -6,6 +6,7 @@ import posixpath
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
@@ -81,6 +82,7 @@ _COMPARE: Mapping[str, Callable[[int, int], bool]] = {
 }
 
 
+@lru_cache
 def parse_disk_size(text: str) -> tuple[Bound, ...]:
     """The bounds of ``>= 500 GB, < 2 TB``, all of which must hold. Raises ValueError."""
     bounds = []
@@ -93,6 +95,7 @@ def parse_disk_size(text: str) -> tuple[Bound, ...]:
     return tuple(bounds)
 
 
+@lru_cache
 def parse_volume_size(text: str) -> tuple[Literal["bytes", "percent", "rest"], int]:
     """The kind of a volume's size, and its number: bytes, percent, or 0 for the rest. Raises ValueError."""
     text = text.strip()

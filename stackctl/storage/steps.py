@@ -20,7 +20,7 @@ within, and the group of an old array, which a new one laid over it would bring 
 
 
 def _command(*words: object, stdin: str = "") -> Command:
-    return Command(tuple(str(word) for word in words), stdin)
+    return Command(tuple(map(str, words)), stdin)
 
 
 def release(disks: Sequence[Disk], what: Release, *, unfinished: bool) -> Step:

@@ -16,8 +16,10 @@ def virtual_disk(disk: Disk, controllers: Sequence[Controller]) -> tuple[Control
 
     The kernel's name is of the time when the tool looked, which is that of the facts.
     """
-    names = set(_names(disk))
     pairs = [(controller, found) for controller in controllers for found in controller.virtual_disks]
+    if not pairs:
+        return None
+    names = set(_names(disk))
     for pair in pairs:
         if pair[1].naa in names:
             return pair
